@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from unnaive.base.open_files import ByteSource as ByteSource
     from unnaive.base.settings import setting as setting
     from unnaive.data.array_rules import ArrayRule as ArrayRule
     from unnaive.data.array_rules import TableRule as TableRule
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from unnaive.models.estimator import DocumentsModel as DocumentsModel
 
 _HOMES = {
+    "ByteSource": "unnaive.base.open_files",
     "setting": "unnaive.base.settings",
     **dict.fromkeys(("ArrayRule", "TableRule", "check_keys", "check_rules"), "unnaive.data.array_rules"),
     "Counts": "unnaive.data.counts",

@@ -12,6 +12,7 @@ import typer
 
 from unnaive.plugins import (
     ArrayRule,
+    ByteSource,
     Counts,
     CountsModel,
     EngineAgreement,
@@ -105,8 +106,8 @@ class BarTable(Table):
     names = ("label", "text")
     header = "the format"
 
-    def __init__(self, path: str, options: ReadOptions) -> None:
-        self._rows = [line.split("|", 1) for line in Path(path).read_text().splitlines()]
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        self._rows = [line.split("|", 1) for line in Path(source.path).read_text().splitlines()]
 
     def sample(self) -> dict[str, list[Any]]:
         """All rows, by column."""

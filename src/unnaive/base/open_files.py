@@ -42,7 +42,7 @@ FOREIGN_FORMATS = {
 class WatchedStream(io.RawIOBase):
     """A binary stream that counts the bytes read, for a progress bar."""
 
-    def __init__(self, stream: IO[bytes], on_read: OnRead | None = None, first: bytes = b"") -> None:
+    def __init__(self, stream: IO[bytes], first: bytes = b"", on_read: OnRead | None = None) -> None:
         self._stream, self._on_read, self._first = stream, on_read, first
         self.count = 0
 
@@ -53,8 +53,8 @@ class WatchedStream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` from the stream and report the number of bytes."""
         if self._first:
-            size = len(self._first)
-            buffer[:size], self._first = self._first, b""
+            size = min(len(buffer), len(self._first))
+            buffer[:size], self._first = self._first[:size], self._first[size:]
         else:
             size = self._stream.readinto(buffer) or 0  # type: ignore[attr-defined]
         self.count += size
@@ -152,17 +152,87 @@ def _find_nearest_name(path: Path) -> str | None:
 
 def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int = MAX_RATIO) -> IO[bytes]:
     """The decompressed bytes of a file, or of stdin for "-"; gzip and zstd are recognised by their first bytes."""
-    first = b""
-    if str(path) == STDIN:
-        # unbuffered, so that a line arrives when it was typed, not when a block is full
-        raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-    else:
+    return ByteSource(path).open(on_read, max_ratio)
+
+
+class ByteSource:
+    """The bytes of a file, or of stdin for "-", whose start can be read several times although it is opened once.
+
+    What a look reads stays in memory. `open` hands it on together with the rest, so that a pipe loses nothing; after
+    that, a file is opened again, and a pipe is at its end.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.is_file = self.path != STDIN and stat.S_ISREG(path_mode(path) or 0)
+        self._raw: IO[bytes] | None = None  # after the bytes of _start
+        self._start = bytearray()
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return STDIN_NAME if self.path == STDIN else self.path
+
+    def look(self, max_ratio: int = MAX_RATIO) -> IO[bytes]:
+        """The decompressed bytes from the start; those that are read are kept for the next reader."""
+        return self._decompressed(self.packed(looking=True), max_ratio)
+
+    def open(self, on_read: OnRead | None = None, max_ratio: int = MAX_RATIO) -> IO[bytes]:
+        """The decompressed bytes from the start; what looks have kept is handed on and forgotten."""
+        return self._decompressed(self.packed(on_read), max_ratio)
+
+    def packed(self, on_read: OnRead | None = None, *, looking: bool = False) -> WatchedStream:
+        """The unbuffered bytes as they are in the file, for a look or to be handed on."""
+        if looking:
+            if self._raw is None:
+                self._raw, first = self._open_raw()
+                self._start = bytearray(first)
+            return WatchedStream(_Replay(self._raw, self._start))  # type: ignore[arg-type]
+        if self._raw is None:
+            return WatchedStream(*self._open_raw(), on_read)
+        raw, start = self._raw, bytes(self._start)
+        self._raw, self._start = None, bytearray()
+        return WatchedStream(raw, start, on_read)
+
+    def starts_with(self, prefixes: tuple[bytes, ...]) -> bool:
+        """Whether the bytes in the file begin with one of these, by a look."""
+        with self.packed(looking=True) as stream:
+            return stream.read(BLOCK).startswith(prefixes)
+
+    def __del__(self) -> None:
+        if self._raw is not None and self.path != STDIN:
+            self._raw.close()
+
+    def _open_raw(self) -> tuple[IO[bytes], bytes]:
+        if self.path == STDIN:
+            # unbuffered, so that a line arrives when it was typed, not when a block is full
+            return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
         try:
-            raw, first = _open_raw(check_exists(path))
+            return _open_raw(check_exists(self.path))
         except OSError as problem:
-            raise BadData(f"{path} cannot be read ({problem.strerror}); check its permissions") from problem
-    watched = WatchedStream(raw, on_read, first)
-    return _decompress(io.BufferedReader(watched, BLOCK), watched, path, max_ratio)
+            raise BadData(f"{self.path} cannot be read ({problem.strerror}); check its permissions") from problem
+
+    def _decompressed(self, watched: WatchedStream, max_ratio: int) -> IO[bytes]:
+        return _decompress(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
+
+
+class _Replay(io.RawIOBase):
+    """The bytes of `start`, then those of `raw`, which are added to `start`; several may share the two."""
+
+    def __init__(self, raw: IO[bytes], start: bytearray) -> None:
+        self._raw, self._start, self._at = raw, start, 0
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` with the next bytes."""
+        if self._at == len(self._start):
+            size: int = self._raw.readinto(buffer) or 0  # type: ignore[attr-defined]
+            self._start += buffer[:size]
+        else:
+            part = self._start[self._at : self._at + len(buffer)]
+            size = len(part)
+            buffer[:size] = part
+        self._at += size
+        return size
 
 
 def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
@@ -187,8 +257,7 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
     return os.fdopen(pipe, "rb", buffering=0), first
 
 
-def _decompress(stream: io.BufferedReader, packed: WatchedStream, path: str | Path, max_ratio: int) -> IO[bytes]:
-    name = STDIN_NAME if str(path) == STDIN else str(path)
+def _decompress(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
     start = stream.peek(8)[:8]
     if start.startswith(b"\x1f\x8b"):
         import gzip

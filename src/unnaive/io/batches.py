@@ -7,7 +7,7 @@ each only if the result is the same as row by row. Otherwise they raise NotPlain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,36 +25,60 @@ from unnaive.io.tables.native_parser import NotPlain, read_csv, read_json
 from unnaive.io.tables.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
-__all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "count_missing", "number_rows", "read_batches"]
-
 Parse = Callable[[Any], Labels]
 ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by column name
 
 
 @dataclass(frozen=True)
-class DocumentBatch:
-    """Some rows of a table: texts, a label set each, ids if a column has them, and the kept columns."""
+class Batch:
+    """Some documents of a data file; `ids` are those of the file, else row numbers from 1.
 
-    texts: TextBuffer
+    `kept` has the columns of the table by name, if requested; `types` their Arrow types, if the file has types.
+    """
+
+    texts: Sequence[str]
     labels: list[Labels]
-    ids: list[str] | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
+    ids: list[str]
+    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    types: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[DocumentBatch]:
+def read_batches(table: Table, columns: Columns, parse: Parse, seen: int = 0) -> Iterator[Batch]:
     """All rows of a table, some megabytes at a time, in constant memory; `parse` reads the labels of a cell.
 
-    Raises NotPlain, before the first batch or later, if the Python reader of the table must continue.
+    Rows without ids are numbered after `seen` earlier ones. Raises NotPlain,
+    before the first batch or later, if the Python reader of the table must continue.
     """
     if type(table) not in READERS or columns.label_columns:
         raise NotPlain
     for rows in READERS[type(table)](table, columns):
-        batch = _documents(rows, columns, parse)
-        if len(batch.texts):
-            yield batch
+        texts, labels = _documents(rows, columns, parse)
+        if len(texts):
+            named = None if columns.id is None else [str(value) for value in rows[columns.id].values()]
+            ids = number_rows(seen, len(texts)) if named is None else named
+            yield Batch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept}, table.types)
+            seen += len(texts)
 
 
-def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
+def read_columns(table: Table, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+    """The values of the named columns in batches, by the fast reader as long as it gives the same values."""
+    n_read = 0
+    try:
+        if type(table) not in READERS:
+            raise NotPlain
+        for rows in READERS[type(table)](table, Columns(tuple(names))):
+            values = [rows[name].values() for name in names]
+            yield values
+            n_read += len(values[0])
+    except NotPlain:
+        for values in table.batches(names):
+            if n_read < len(values[0]):
+                yield [column[n_read:] for column in values]
+            n_read = max(0, n_read - len(values[0]))
+
+
+def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> tuple[TextBuffer, list[Labels]]:
+    """(texts, label sets) of some rows."""
     if columns.fields:
         if columns.label is not None and columns.label in rows[columns.label].distinct()[1]:
             raise NotPlain  # may be a repeated header, whose cells are not of the kinds of the fields
@@ -71,8 +95,7 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
                 raise NotPlain
         sets = [parse(value) for value in values]  # a repeated value is parsed once
         labels = [sets[code] for code in codes.tolist()]
-    ids = None if columns.id is None else [str(value) for value in rows[columns.id].values()]
-    return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
+    return texts, labels
 
 
 def join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:

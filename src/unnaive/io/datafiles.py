@@ -10,13 +10,16 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose, c
 from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists
 from unnaive.data.corpus import Corpus, check_some_documents, check_some_labels
 from unnaive.io import batches
-from unnaive.io.fields.columns import ColumnRequest, Columns, choose_columns, join_names
+from unnaive.io.batches import Batch
+from unnaive.io.fields.columns import Columns, choose_columns, join_names
+from unnaive.io.first_looks import FirstLooks
 from unnaive.io.folders import FilesTable, read_folder, sample_folder
-from unnaive.io.formats import find_format, open_table
+from unnaive.io.formats import find_format
+from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import suggest_separator
 from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
-from unnaive.io.row_reader import Batch, RowReader
+from unnaive.io.row_reader import RowReader
 from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
 from unnaive.io.tables.mail_tables import MailTable
 from unnaive.io.tables.tables import Table
@@ -39,6 +42,8 @@ class DataFile(ColumnOptions):
     default_columns  columns to prefer before guessing: those that a model was trained on
     message          parts, e.g. subject-body, to read instead of the whole text of e-mail messages; None for the
                      whole texts
+    looks            what first looks at the files have found, so that each file is opened and understood once; copies
+                     of this value with other options share it
 
     Format and columns are those of ColumnOptions, by keyword.
     """
@@ -47,6 +52,7 @@ class DataFile(ColumnOptions):
     options: ReadOptions = field(default_factory=ReadOptions)
     default_columns: Columns | None = None
     message: str | None = None
+    looks: FirstLooks = field(default_factory=FirstLooks, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.paths, str):
@@ -194,19 +200,20 @@ class DataFile(ColumnOptions):
                           stacklevel=2)  # fmt: skip
         return are_mails
 
-    def sample_texts(self) -> list[str]:
-        """A sample of documents; empty for stdin, which cannot be read twice, and on an error."""
-        how = replace(self.options, log=ReadLog(), on_read=None, rows=SAMPLE_TEXTS)
-        alone = replace(self, options=how, message=None)
+    def sample_texts(self, *, labelled: bool = False) -> list[str]:
+        """A sample of documents, by a look; empty on an error. `labelled` as in the reading that follows."""
         try:
             files = self.files()
-            if STDIN in files or find_format(files[0]) in ("excel", "sqlite", "dataset"):
-                return []  # stdin is read once; the other formats are slow to open, and never mail
+            if find_format(files[0]) in ("excel", "sqlite", "dataset"):
+                return []  # these formats are slow to open, and never mail
             if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
                 return sample_folder(files[0], self.options, SAMPLE_TEXTS)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnnaiveWarning)
-                first = next(iter(alone._read_tables(labelled=False)), None)
+                alone = replace(self, options=self.options.as_look(), message=None)
+                table, columns = next(alone.tables(labelled=labelled))
+                few = table.for_reading(replace(alone.options, rows=SAMPLE_TEXTS))
+                first = next(RowReader(alone, few, columns).read_batches(0), None)
         except UnnaiveError:
             return []  # reported when all is read
         return [] if first is None else list(first.texts[:SAMPLE_TEXTS])
@@ -215,50 +222,55 @@ class DataFile(ColumnOptions):
         """Every file as a table, with the columns to read; the columns of the first file apply to all."""
         log = self.options.log
         columns: Columns | None = None
-        for name, path, table in self._open(labelled):
-            source = STDIN_NAME if path == STDIN else path
-            default = columns or self.default_columns
-            named = (*self.text, *field_kinds(self.fixed_fields))
-            for column in (*named, self.label, self.id, *(() if default is None else default.names)):
-                table.accept_name(column or "")
-            missing = () if columns is None or table.roles else set(columns.names) - set(table.names)
+        for inspection in self.inspections(labelled=labelled):
+            default, table = columns or self.default_columns, inspection.table
+            missing = () if columns is None or inspection.roles else set(columns.names) - set(inspection.names)
             if missing:
-                raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
-                              f"{join_names(table.names)}; give files with the same columns")  # fmt: skip
-            request = ColumnRequest(
-                self.text,
-                self.label,
-                self.id,
-                self.label_columns,
-                labelled,
-                default,
-                table.roles,
-                self.fixed_fields,
-                self.fields == "auto",
-            )
-            columns = choose_columns(table.names, table.sample(), source, request)
+                raise BadData(f"{inspection.source} has no column {min(missing)!r}, which the first file has; it has "
+                              f"{join_names(inspection.names)}; give files with the same columns")  # fmt: skip
+            columns = choose_columns(inspection, self, labelled=labelled, default=default)
             if default is not None and default.fields and not columns.fields:
-                _warn_about_only_texts(source, default)
-            log.format, log.header, log.files = name, table.header, log.files + 1
-            log.columns = replace(columns, separator=self.separator, header=not table.numbered, spelling=self.spelling)
+                _warn_about_only_texts(inspection.source, default)
+            log.format, log.header, log.files = inspection.format, inspection.header, log.files + 1
+            header = not inspection.numbered
+            log.columns = replace(columns, separator=self.separator, header=header, spelling=self.spelling)
             yield table, replace(columns, kept=table.kept_names()) if keep else columns
 
-    def _open(self, labelled: bool) -> Iterator[tuple[str, str, Table]]:
+    def inspections(self, *, labelled: bool) -> Iterator[Inspection]:
+        """What is in each file, understood once; its table reads the rows of the file with the options of this value.
+
+        labelled  whether labels are needed: then a text file is a table, not lines
+        """
+        options, default = self._expect_names(), self.default_columns
+        columns = (*self.text, *field_kinds(self.fixed_fields), self.label, self.id)
+        for inspection in self._open(options, labelled):
+            table = inspection.table.for_reading(options)
+            for column in (*columns, *(() if default is None else default.names)):
+                table.accept_name(column or "")
+            same = table.names == inspection.names
+            yield (
+                replace(inspection, table=table) if same else Inspection.of(table, inspection.source, inspection.format)
+            )
+
+    def _open(self, options: ReadOptions, labelled: bool) -> Iterator[Inspection]:
         files = self.files()
-        options = self._expect_names()
         if self.format == "files" or (self.format is None and not labelled and are_documents(files)):
             if self.format is None:
                 warnings.warn(f"{self.name}: each of the {len(files)} files is read as one document; use "
                               "--format lines if each line is one", UnnaiveWarning, stacklevel=2)  # fmt: skip
-            yield "files", self.name, FilesTable([str(check_exists(path)) for path in files], options, self.name)
+            all_files = FilesTable([str(check_exists(path)) for path in files], options, self.name)
+            yield Inspection.of(all_files, self.name, "files")
             return
         for path in files:
-            name, table = open_table(path, self.format, options, labelled=labelled)
+            inspection = self.looks.inspect(path, self.format, options, labelled=labelled)
             unnamed = labelled and self.label is None and not self.label_columns
-            several = len(files) > 1 or len(getattr(table, "folders", ())) > 1
-            if isinstance(table, MailTable) and unnamed and several:
-                table.roles = {**table.roles, "label": "folder"}
-            yield name, path, with_vector_files(table, self.vector, self.name, len(files))
+            several = len(files) > 1 or len(getattr(inspection.table, "folders", ())) > 1
+            if isinstance(inspection.table, MailTable) and unnamed and several:
+                inspection = replace(inspection, roles={**inspection.roles, "label": "folder"})
+            if self.vector:
+                table = with_vector_files(inspection.table, self.vector, self.name, len(files))
+                inspection = Inspection.of(table, inspection.source, inspection.format)
+            yield inspection
 
     def _expect_names(self) -> ReadOptions:
         """The options with the expected names of a header, and without a header if training had none."""

@@ -46,7 +46,7 @@ class FilesTable(Table):
     header = "each file a document"
 
     def __init__(self, paths: Sequence[str], options: ReadOptions, name: str = "") -> None:
-        self._name, self._options, self._files = name or paths[0], options, list(paths)
+        self._name, self.options, self._files = name or paths[0], options, list(paths)
         self._ids, self._labels = self._files, [""] * len(self._files)
         self._reader: Any = None
 
@@ -65,7 +65,7 @@ class FilesTable(Table):
         odd: dict[int, str] = {}
         start = 0
         reader, self._reader = self._reader, None  # it can be used once
-        for texts in _read(self._files, self._options, reader):
+        for texts in _read(self._files, self.options, reader):
             part = slice(start, start + len(texts))
             odd |= {start + row: encoding for row, encoding in texts.encodings.items()}
             yield texts, self._labels[part], self._ids[part]

@@ -6,19 +6,19 @@ import csv
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, PluginError
-from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.base.open_files import STDIN, ByteSource, check_exists, path_mode
 from unnaive.base.registry import Registry
 from unnaive.data.fields.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.fields.columns import join_names
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
-from unnaive.io.lines import Lines, read_lines
+from unnaive.io.inspection import Inspection
+from unnaive.io.lines import read_lines
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.tables.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
@@ -38,36 +38,35 @@ from unnaive.text.messages import is_message
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
+    "dataset": DatasetTable,
 }  # fmt: skip
 BY_CONTENT: dict[str, Callable[..., Table]] = {"message": MessageTable, "messages": MessageFolderTable}  # never named
-# formats that are not a table in one file
-WHOLE_FILES: dict[str, Callable[..., Table]] = {"folder": FolderTable, "files": FilesTable, "dataset": DatasetTable}
+WHOLE_FILES: dict[str, Callable[..., Table]] = {"folder": FolderTable, "files": FilesTable}  # their documents are files
 REGISTRY = Registry("unnaive.formats", "format", FORMATS | WHOLE_FILES)
 SNIFFED_LINES = 5
 
 
-def open_table(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
-    """(the format, the table) of one file, folder, database or stdin."""
-    kind, table = _open(path, format, options, labelled=labelled)
-    check_width(STDIN_NAME if path == STDIN else path, len(table.names))
-    return kind, table
+def inspect_source(source: ByteSource, format: str | None, options: ReadOptions, *, labelled: bool) -> Inspection:
+    """Look at the start of one file, folder, database or of stdin, in the given format or the one that it shows."""
+    name, table = _open(source, format, options, labelled=labelled)
+    check_width(source.name, len(table.names))
+    return Inspection.of(table, source.name, name)
 
 
-def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
+def _open(source: ByteSource, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
+    path = source.path
     name = format or find_format(path)
-    if name == "dataset":
-        return name, DatasetTable(path, options)
     if name == "folder":
         return name, FolderTable(path, options, labelled=labelled)
     if name == "files":
         return name, FilesTable([str(check_exists(path))], options)
     if name is None or (name == "lines" and format is None):
-        return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
+        name = sniff_format(source, options, labelled=labelled, is_text=name == "lines")
     if name == "tsv" and not options.delimiter:
         options = replace(options, delimiter=DELIMITERS[name])
     if format is None and name in BY_CONTENT:
-        return name, BY_CONTENT[name](path, options)
-    table = REGISTRY.find(name)(path, options)
+        return name, BY_CONTENT[name](source, options)
+    table = REGISTRY.find(name)(source, options)
     if not isinstance(table, Table):
         raise PluginError(f"the format {name!r} of another package does not return a Table; update the package")
     return name, table
@@ -75,11 +74,12 @@ def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool
 
 def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     """The rows of a table with a header, in any format: for tables of a command, such as findings."""
-    name, table = open_table(str(path), None, ReadOptions(header=True), labelled=True)
-    names = table.kept_names()
-    if not names:
+    inspection = inspect_source(ByteSource(path), None, ReadOptions(header=True), labelled=True)
+    table = inspection.table
+    names = () if table is None else table.kept_names()
+    if table is None or not names:
         raise BadData(
-            f"{path} is not a table with named columns (its format is {name}); give a file that ends in "
+            f"{path} is not a table with named columns (its format is {inspection.format}); give a file that ends in "
             f"{list_endings(TABLES)}"
         )
     for columns in table.batches(names):
@@ -100,29 +100,25 @@ def find_format(path: str) -> str | None:
     return read_format(path)
 
 
-def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> tuple[str, Table]:
+def sniff_format(source: ByteSource, options: ReadOptions, *, labelled: bool, is_text: bool) -> str:
     """Detect the format by the first lines: JSON lines if the first is JSON, fastText if it has fastText's labels, CSV
     if it is a header or labels are needed, otherwise plain lines.
 
     An error asks for --format if the lines look like a table without a header.
     """
-    name = STDIN_NAME if path == STDIN else path
-    lines = read_lines(path, options)
-    seen: list[tuple[int, str]] = []
+    seen: list[str] = []
     start: list[str] = []
-    for number, line in lines:
-        seen.append((number, line))
+    for _, line in read_lines(source, options.as_look()):
+        seen.append(line)
         if line.strip():
             start.append(line)
         if len(start) == min(SNIFFED_LINES, options.rows):
             break
     if not start:
-        raise BadData(f"{name} is empty; expected documents")
-    kind = _find_mail("".join(line for _, line in seen).lstrip(), labelled=labelled) or _find_kind(
-        start, name, options, labelled=labelled, is_text=is_text
+        raise BadData(f"{source.name} is empty; expected documents")
+    return _find_mail("".join(seen).lstrip(), labelled=labelled) or _find_kind(
+        start, source.name, options, labelled=labelled, is_text=is_text
     )
-    whole: Lines = chain(seen, lines)
-    return kind, (FORMATS | BY_CONTENT)[kind](name, options, whole)
 
 
 def _find_mail(start: str, *, labelled: bool) -> str | None:

@@ -10,10 +10,11 @@ import io
 import warnings
 import zlib
 from collections.abc import Iterator
-from typing import IO, AnyStr
+from functools import partial
+from typing import IO
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.base.open_files import STDIN, STDIN_NAME, open_bytes
+from unnaive.base.open_files import STDIN, STDIN_NAME, ByteSource
 from unnaive.io.options import MAX_LINE, ReadOptions
 
 Lines = Iterator[tuple[int, str]]  # numbered from 1
@@ -35,22 +36,31 @@ BYTE_ORDER_MARKS = (
 )
 
 
-def read_lines(path: str, options: ReadOptions) -> Lines:
-    """The numbered lines of a file or of stdin; the file is closed at the end."""
-    name = STDIN_NAME if path == STDIN else path
-    with open_bytes(path, options.on_read, options.max_ratio) as stream:
-        yield from decode_lines(
-            stream, name, encoding=options.encoding, language=options.language, max_line=options.max_line
-        )
+def open_source(source: ByteSource, options: ReadOptions) -> IO[bytes]:
+    """The decompressed bytes of a file or of stdin; with `options.looking`, they stay there for the next reader."""
+    if options.looking:
+        return source.look(options.max_ratio)
+    return source.open(options.on_read, options.max_ratio)
+
+
+def read_lines(source: ByteSource, options: ReadOptions) -> Lines:
+    """The numbered lines of a file or of stdin, which is closed at the end."""
+    return decode_lines(
+        open_source(source, options), STDIN_NAME if source.path == STDIN else source.path, encoding=options.encoding,
+        language=options.language, max_line=options.max_line, silent=options.looking,
+    )  # fmt: skip
 
 
 def decode_lines(
-    stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en", max_line: int = MAX_LINE
-) -> Lines:
+    stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en", max_line: int = MAX_LINE,
+    silent: bool = False,
+) -> Lines:  # fmt: skip
     """Numbered lines with their ends, decoded; a lone carriage return also ends a line.
 
-    The encoding is the one given, or that of a byte-order mark, or UTF-8; lines that are not UTF-8 are read in the code
-    page of `language`, with a warning. A truncated compressed file is an error.
+    The stream is closed at the end. The encoding is the one given, or that of a byte-order mark, or UTF-8; lines that
+    are not UTF-8 are read in the code
+    are not UTF-8 are read in the code
+    page of `language`, with a warning, unless `silent`. A truncated compressed file is an error.
 
     >>> list(decode_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
     [(1, 'çay\\r\\n'), (2, 'köfte')]
@@ -58,35 +68,34 @@ def decode_lines(
     number = 0
     nuls = False
     try:
-        for line in _choose_decoder(stream, name, encoding, language, max_line):
-            for piece in io.StringIO(line, newline="") if "\r" in line else (line,):
-                number += 1
-                if "\0" in piece and not nuls:
-                    nuls = _warn_about_nuls(piece, name, number)
-                yield number, piece
+        with stream:
+            for line in _choose_decoder(stream, name, encoding, language, max_line, silent):
+                for piece in io.StringIO(line, newline="") if "\r" in line else (line,):
+                    number += 1
+                    if "\0" in piece and not nuls:
+                        nuls = _report_nuls(piece, name, number, silent)
+                    yield number, piece
     except (EOFError, zlib.error, OSError) as problem:
         where = f"after line {number}" if number else "before its first line"
         raise BadData(f"{name} is truncated or damaged {where} ({problem}); copy it again") from problem
 
 
-def _bounded_lines(stream: IO[AnyStr], name: str, max_line: int) -> Iterator[AnyStr]:
-    number = 0
-    while line := stream.readline(max_line + 1):
-        number += 1
-        if len(line) > max_line:
-            raise BadData(
-                f"line {number} of {name} is longer than {max_line >> 20} MiB; if that is right, use --max-line MIB"
-            )
-        yield line
+def _check_length(line: str | bytes, number: int, name: str, max_line: int) -> None:
+    if len(line) > max_line:
+        raise BadData(
+            f"line {number} of {name} is longer than {max_line >> 20} MiB; if that is right, use --max-line MIB"
+        )
 
 
-def _choose_decoder(stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int) -> Iterator[str]:
+def _choose_decoder(
+    stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int, silent: bool
+) -> Iterator[str]:
     encoding = encoding or _find_byte_order_mark(stream)
     if encoding == "utf-8-sig":
         stream.read(len(codecs.BOM_UTF8))
         encoding = None
     if encoding is None:
-        return _decode_utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN), max_line)
+        return _decode_utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN), max_line, silent)
     return _decode_as(stream, name, encoding, max_line)
 
 
@@ -104,7 +113,9 @@ def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int) -> It
     except LookupError as unknown:
         raise BadData(f"no encoding called {encoding!r}; common ones are utf-8, utf-16, cp1252, cp1254") from unknown
     try:
-        yield from _bounded_lines(wrapped, name, max_line)
+        for number, line in enumerate(iter(partial(wrapped.readline, max_line + 1), ""), start=1):
+            _check_length(line, number, name, max_line)
+            yield line
     except UnicodeError as problem:
         raise BadData(
             f"{name} is not {encoding} ({_describe_unicode_error(problem)}); set another --encoding"
@@ -120,10 +131,14 @@ def _describe_unicode_error(problem: UnicodeError) -> str:
     return str(problem)
 
 
-def _decode_utf8_or_code_page(stream: IO[bytes], name: str, code_page: str, max_line: int) -> Iterator[str]:
+def _decode_utf8_or_code_page(
+    stream: IO[bytes], name: str, code_page: str, max_line: int, silent: bool
+) -> Iterator[str]:
     """Decode each line as UTF-8 if it is valid, else by the code page, whose text is hardly ever valid UTF-8."""
-    warned = False
-    for number, raw in enumerate(_bounded_lines(stream, name, max_line), start=1):
+    warned = silent
+    for number, raw in enumerate(iter(partial(stream.readline, max_line + 1), b""), start=1):
+        if len(raw) > max_line:
+            _check_length(raw, number, name, max_line)
         try:
             yield raw.decode()
         except UnicodeDecodeError as problem:
@@ -171,8 +186,11 @@ def _guess_byte_order(piece: str) -> str:
     return f"--encoding utf-16-{'be' if first > second else 'le'}"
 
 
-def _warn_about_nuls(piece: str, name: str, number: int) -> bool:
+def _report_nuls(piece: str, name: str, number: int, silent: bool) -> bool:
     if piece.count("\0") * 4 > len(piece):
         raise BadData(f"line {number} of {name} is mostly NULs; if the file is UTF-16, use {_guess_byte_order(piece)}")
-    warnings.warn(f"{name} contains NULs (line {number}); they are read as word borders", UnnaiveWarning, stacklevel=3)
+    if not silent:
+        warnings.warn(
+            f"{name} contains NULs (line {number}); they are read as word borders", UnnaiveWarning, stacklevel=3
+        )
     return True

@@ -7,7 +7,7 @@ pages are made from it, so this module imports nothing heavy.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from unnaive.base.errors import BadData
@@ -81,7 +81,8 @@ class ReadOptions:
     """How to read a file: everything that is not in the file itself.
 
     Programs also give `ahead`, a folder that is being read already; `on_read`, called with the size of every chunk of
-    bytes read, for a progress bar; and `log`, filled while reading.
+    bytes read, for a progress bar; `log`, filled while reading; and `looking`, for a first look, which warns about
+    nothing and leaves what it reads to the next reader.
     """
 
     delimiter: str | None = option("Delimiter of CSV fields, e.g. ; or \\t; by default guessed from the first rows.")
@@ -119,6 +120,11 @@ class ReadOptions:
     ahead: FolderAhead | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
+    looking: bool = False
+
+    def as_look(self) -> ReadOptions:
+        """The options of a look at the start of a file: nothing is logged, counted or warned about."""
+        return replace(self, log=ReadLog(), on_read=None, looking=True)
 
     def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
         """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (--skip-bad)."""

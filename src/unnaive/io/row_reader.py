@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.base.open_files import STDIN
@@ -13,53 +12,21 @@ from unnaive.data.corpus import Labels
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.fields import encode_records
 from unnaive.io import batches
+from unnaive.io.batches import Batch
 from unnaive.io.fields.columns import Columns
 from unnaive.io.folders import FilesTable
-from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
-from unnaive.io.options import ReadOptions
+from unnaive.io.tables.native_parser import NotPlain
 from unnaive.io.tables.tables import Table
 
-
-@dataclass(frozen=True)
-class Batch:
-    """Some documents of a data file; `ids` are those of the file, else row numbers from 1.
-
-    `kept` has the columns of the table by name, if requested; `types` their Arrow types, if the file has
-    types.
-    """
-
-    texts: Sequence[str]
-    labels: list[Labels]
-    ids: list[str]
-    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    types: Mapping[str, Any] = field(default_factory=dict)
-
-
-class RowSource(Protocol):
-    """What a RowReader needs to know about its data file."""
-
-    @property
-    def separator(self) -> str | None:
-        """The separator of the labels in a cell."""
-
-    @property
-    def options(self) -> ReadOptions:
-        """How files are read."""
-
-    @property
-    def name(self) -> str:
-        """The name in messages."""
-
-    @property
-    def spelling(self) -> LabelSpelling:
-        """How labels are read from their cells."""
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
 
 
 class RowReader:
     """Values of columns → documents: texts joined, labels parsed, ids assigned."""
 
-    def __init__(self, source: RowSource, table: Table, columns: Columns) -> None:
+    def __init__(self, source: DataFile, table: Table, columns: Columns) -> None:
         self.name, self.table, self.columns = source.name, table, columns
         self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
         if columns.fields:
@@ -80,10 +47,10 @@ class RowReader:
             return
         n_read = 0
         try:
-            for documents in batches.read_batches(self.table, self.columns, self.parse_label):
-                yield self._add_ids(documents, seen + n_read)
-                n_read += len(documents.texts)
-        except batches.NotPlain:
+            for batch in batches.read_batches(self.table, self.columns, self.parse_label, seen):
+                yield batch
+                n_read += len(batch.texts)
+        except NotPlain:
             yield from self._read_rows(seen, n_read)
         except BadRecord as problem:
             raise self._name_row(problem, n_read) from None
@@ -92,10 +59,6 @@ class RowReader:
         """The error with the number of its row in the file, counted from 1 without the header."""
         path = getattr(self.table, "path", STDIN)
         return problem.at(f"row {n_read + problem.row + 1} of {self.name if path == STDIN else path}")
-
-    def _add_ids(self, batch: batches.DocumentBatch, seen: int) -> Batch:
-        ids = batches.number_rows(seen, len(batch.texts)) if batch.ids is None else batch.ids
-        return Batch(batch.texts, batch.labels, ids, batch.kept, self.table.types)
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""

@@ -162,9 +162,10 @@ def judge_column(name: str, values: Sequence[Any], labels: Sequence[Any]) -> Jud
     kind = guess_kind(name, values)
     if profile in NO_FIELDS and kind != VECTOR:
         return None
+    if profile == "ids" and kind != VECTOR:
+        return JudgedColumn(kind, None, IDS)
     shares = None if kind == VECTOR else find_shares(kind, values, labels)
-    reason = IDS if profile == "ids" and kind != VECTOR else find_reason(kind, values, shares)
-    return JudgedColumn(kind, shares, reason)
+    return JudgedColumn(kind, shares, find_reason(kind, values, shares))
 
 
 def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -245,11 +246,11 @@ def share_predicted(values: Sequence[str], labels: Sequence[str]) -> PredictedSh
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for value, label in pairs[half:]:
         seen[value][label] += 1
-    usual = Counter(label for _, label in pairs[half:]).most_common(1)[0][0]
+    usual = Counter([label for _, label in pairs[half:]]).most_common(1)[0][0]
     best = {value: counts.most_common(1)[0][0] for value, counts in seen.items()}
     held_out = pairs[:half]
-    right = sum(best.get(value) == label for value, label in held_out)
-    right_or_usual = sum(best.get(value, usual) == label for value, label in held_out)
-    most = max(Counter(label for _, label in held_out).values())
+    right = sum([best.get(value) == label for value, label in held_out])
+    right_or_usual = sum([best.get(value, usual) == label for value, label in held_out])
+    most = max(Counter([label for _, label in held_out]).values())
     n = len(held_out)
     return PredictedShares(right / n, right_or_usual / n, most / n, n)

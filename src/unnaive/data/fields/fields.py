@@ -28,7 +28,7 @@ from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS, find_interval, p
 from unnaive.data.fields.profiles import is_text_name, profile_column
 from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record_columns
 from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, read_vector
-from unnaive.data.missing_values import is_missing_value
+from unnaive.data.missing_values import MISSING
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import (
     KINDS,
@@ -143,7 +143,7 @@ def is_missing(value: Any) -> bool:
     [True, True, True, True, False, False]
     """
     if isinstance(value, str):
-        return not value.strip() or is_missing_value(value)
+        return not value.strip() or value.casefold() in MISSING
     return value is None or type(value).__name__ in ("NAType", "NaTType") or _differs_from_itself(value)
 
 

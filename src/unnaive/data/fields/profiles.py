@@ -34,6 +34,7 @@ _AMOUNT = re.compile(r"[$€£]? ?[-+]?\d{1,3}(?:[.,']\d{2,3})*(?:[.,]\d+)? ?[$�
 _ID_NAME = re.compile(
     r"(?:|index|unnamed: \d+|(?:.*[_\- ])?(?:id|uuid|guid|key|hash|nr|no|number|url|link))", re.IGNORECASE
 )
+_LETTER = re.compile(r"[^\d\s!-/:-@\[-`{-~]")
 _NO_WORDS = re.compile(r"[\d\s!-/:-@\[-`{-~]*")  # digits and ASCII punctuation, such as phone numbers
 _LIST = re.compile(r"\s*(?:\[.*\]|\{\s*['\"].*\}|\(\s*['\"].*\))\s*", re.DOTALL)
 
@@ -60,7 +61,7 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     """
     filled = [value for value in values if value is not None and value == value and str(value).strip()]
     examples = tuple(shorten_cell(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
-    n_words = sum(_NO_WORDS.fullmatch(word) is None for value in filled for word in str(value)[:LONG].split())
+    n_words = sum([len(list(filter(_LETTER.search, str(value)[:LONG].split()))) for value in filled])
     return Profile(_find_kind(name, filled), examples, n_words / max(1, len(filled)))
 
 
@@ -103,7 +104,7 @@ def _is_free_text(words: list[str], distinct: int) -> bool:
     """Long values, or values of a few words that hardly ever repeat; phone numbers and the like have no words."""
     if all(map(_NO_WORDS.fullmatch, words)):
         return False
-    length = sum(len(word[:LONG].split()) for word in words) / len(words)
+    length = sum([len(word[:LONG].split()) for word in words]) / len(words)
     size = sum(map(len, words)) / len(words)
     if len(words) >= ENOUGH and distinct <= len(words) / 2:
         return size > 200

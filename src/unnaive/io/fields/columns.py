@@ -6,16 +6,20 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.field_choice import arrange_fields
 from unnaive.data.fields.fields import with_lengths
-from unnaive.data.fields.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
+from unnaive.data.fields.profiles import LABEL_NAMES, TEXT_NAMES, Profile
+from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
 
 MOST_LISTED = 12
 FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # kinds of fields that are not texts
@@ -130,67 +134,57 @@ def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-@dataclass(frozen=True)
-class ColumnRequest:
-    """The request for columns: those named by the user, and those to prefer before guessing.
-
-    `roles` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
-    the columns beside texts that make documents records. With `guess_fields`, further fields are chosen later, so a
-    text column is not required.
-    """
-
-    text: tuple[str, ...] = ()
-    label: str | None = None
-    id: str | None = None
-    label_columns: tuple[str, ...] = ()
-    labelled: bool = True
-    default: Columns | None = None
-    roles: Mapping[str, str] | None = None
-    fields: tuple[str, ...] = ()
-    guess_fields: bool = False
-
-
 def choose_columns(
-    names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
+    inspection: Inspection, request: DataFile, *, labelled: bool, default: Columns | None = None
 ) -> Columns:
     """The requested columns, the others guessed; an error that lists the columns if they are not evident.
 
-    >>> choose_columns(["id", "Body", "queue"], {}, "tickets.csv", ColumnRequest()).describe()
+    `default` has columns to prefer before guessing. If `request` has fields="auto", further fields are chosen later, so
+    a text column is not required.
+
+    >>> from unnaive.io.datafiles import DataFile
+    >>> tickets = Inspection("tickets.csv", "csv", ("id", "Body", "queue"), {})
+    >>> choose_columns(tickets, DataFile("tickets.csv"), labelled=True).describe()
     'text from Body, labels from queue'
-    >>> choose_columns(["a", "b", "c"], {"a": ["1"], "b": ["x"]}, "tickets.csv", ColumnRequest(labelled=False))
+    >>> notes = Inspection("notes.csv", "csv", ("a", "b", "c"), {"a": ["1"], "b": ["x"]})
+    >>> choose_columns(notes, DataFile("notes.csv"), labelled=False)
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: which column of tickets.csv holds the text? a (1), b (x), c; use --text NAME
+    unnaive.base.errors.BadData: which column of notes.csv holds the text? a (1), b (x), c; use --text NAME
     """
-    return _ColumnChooser(names, sample, source, request).choose()
+    return _ColumnChooser(inspection, request, labelled, default).choose()
 
 
 class _ColumnChooser:
     """One selection of columns; the steps share the table's names and the summaries of its values."""
 
-    def __init__(
-        self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
-    ) -> None:
-        self.names, self.sample, self.source, self.request = names, sample, source, request
-        self.roles = request.roles or {}
-        self.profiles = {name: profile_column(name, sample.get(name, ())) for name in dict.fromkeys(names)}
+    def __init__(self, inspection: Inspection, request: DataFile, labelled: bool, default: Columns | None) -> None:
+        self.names, self.sample, self.source = inspection.names, inspection.sample, inspection.source
+        self.roles, self.inspection = inspection.roles, inspection
+        self.request, self.labelled, self.default = request, labelled, default
+        self.fixed_fields, self.guess_fields = request.fixed_fields, request.fields == "auto"
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The kinds of the values, which are needed only if a name does not decide."""
+        return self.inspection.profiles
 
     def choose(self) -> Columns:
-        requested = (*self.request.text, *field_kinds(self.request.fields), self.request.label, self.request.id)
+        requested = (*self.request.text, *field_kinds(self.fixed_fields), self.request.label, self.request.id)
         for name in requested:
             if name is not None:
                 self.check_name(name)
         self.check_named_once(self.request.text, "text")
         self.check_trained_fields()
-        flags = self.match_label_columns() if self.request.labelled else ()
-        label = self.find_label() if self.request.labelled and not flags else None
+        flags = self.match_label_columns() if self.labelled else ()
+        label = self.find_label() if self.labelled and not flags else None
         texts = self.find_texts(label, flags)
-        if self.request.labelled and not flags and label is None:
+        if self.labelled and not flags and label is None:
             label = self.guess_label((*texts, *self.named_fields))
         fields = self.find_fields(texts, flags if label is None else (label,))
         texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS) if fields else texts
-        if not fields and not self.request.guess_fields:
+        if not fields and not self.guess_fields:
             self.check_complete(texts, label, flags)
-        elif self.request.labelled and label is None and not flags:
+        elif self.labelled and label is None and not flags:
             self.ask_for_label([name for name in self.names if name not in field_kinds(fields)])
         return Columns(
             texts, label, self.request.id or self.roles.get("id"), None, flags, self.name_flags(flags), fields=fields
@@ -210,7 +204,7 @@ class _ColumnChooser:
         near = next((other for other in self.names if other.strip().casefold() == name.strip().casefold()), None)
         if near is not None:
             return f"rename {near!r} to {name!r}"
-        default = self.request.default
+        default = self.default
         if default is not None and base_kind(field_kinds(default.fields)[name]) == VECTOR:
             return (
                 "add the column, empty where it is not known; predict, evaluate, update and forget also read vectors "
@@ -221,22 +215,22 @@ class _ColumnChooser:
     @property
     def lacking_fields(self) -> list[str]:
         """The fields of the model that are no columns of the table."""
-        default = self.request.default
+        default = self.default
         inputs = default.inputs if default is not None and default.fields else ()
         return [name for name in inputs if name not in self.names and name not in self.sample]
 
     @property
     def has_only_texts(self) -> bool:
         """Whether the format has texts and no other fields, such as plain lines, and the model reads a text."""
-        default = self.request.default
+        default = self.default
         return "text" in self.roles and default is not None and bool(default.texts and self.lacking_fields)
 
     def find_fields(self, texts: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
         """All columns of documents that are records, as in training or as named; empty if documents are texts."""
-        default, kinds = self.request.default, field_kinds(self.request.fields)
+        default, kinds = self.default, field_kinds(self.fixed_fields)
         if default is not None and default.fields:
             return () if self.has_only_texts else default.fields
-        self.check_named_once([name.rpartition(":")[0] for name in self.request.fields], "a field")
+        self.check_named_once([name.rpartition(":")[0] for name in self.fixed_fields], "a field")
         repeated = next((name for name in kinds if name in texts or name in targets), None)
         if repeated is not None:
             raise BadData(
@@ -257,7 +251,7 @@ class _ColumnChooser:
     @property
     def named_fields(self) -> tuple[str, ...]:
         """The columns that were named as fields beside the texts."""
-        return tuple(field_kinds(self.request.fields))
+        return tuple(field_kinds(self.fixed_fields))
 
     def check_name(self, name: str) -> None:
         """Raise an error that suggests the nearest name if a column does not exist."""
@@ -273,8 +267,8 @@ class _ColumnChooser:
     def match_label_columns(self) -> tuple[str, ...]:
         """The columns of zeros and ones that match the patterns, else those of the training data."""
         patterns = self.request.label_columns
-        if not patterns and self.request.label is None and self.request.default is not None:
-            flags = self.request.default.label_columns
+        if not patterns and self.request.label is None and self.default is not None:
+            flags = self.default.label_columns
             return flags if set(flags) <= set(self.names) else ()
         matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not matching:
@@ -286,14 +280,14 @@ class _ColumnChooser:
 
     def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
         """The labels of columns of zeros and ones."""
-        default = self.request.default
+        default = self.default
         if default is not None and flags == default.label_columns:
             return default.flag_labels
         return tuple(name_flags(flags, self.request.label_columns))
 
     def find_label(self) -> str | None:
         """The column of labels that is named, known or evident from its name."""
-        default = self.request.default
+        default = self.default
         if self.request.label is not None:
             return self.request.label
         if "label" in self.roles:
@@ -304,7 +298,7 @@ class _ColumnChooser:
 
     def find_texts(self, label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
         """The columns of text that are named, known or evident."""
-        default = self.request.default
+        default = self.default
         if default is not None and default.fields and not self.has_only_texts:
             return default.texts
         if self.request.text:
@@ -315,9 +309,9 @@ class _ColumnChooser:
             return default.texts
         taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
         column = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
-        if column is None and (label is not None or flags or not self.request.labelled):
+        if column is None and (label is not None or flags or not self.labelled):
             column = self.find_other(taken)
-        if column is not None and self.request.guess_fields and self.profiles[column].kind == "ids":
+        if column is not None and self.guess_fields and self.profiles[column].kind == "ids":
             column = None  # a column called ticket may hold its number; there are other fields
         return () if column is None else (column,)
 
@@ -373,7 +367,7 @@ class _ColumnChooser:
         return not self.sample.get(name) or self.profiles[name].is_label or self.profiles[name].kind == "nothing"
 
     def check_complete(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> None:
-        no_label = self.request.labelled and label is None and not flags
+        no_label = self.labelled and label is None and not flags
         if not texts and no_label:
             raise BadData(
                 f"which columns of {self.source} hold the text and the labels? {self.list_columns(self.names)}; "

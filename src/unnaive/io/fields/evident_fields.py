@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 from unnaive.data.fields.field_choice import LOOKED_AT, FieldChoice, arrange_fields, choose_fields
 from unnaive.data.fields.fields import with_lengths
 from unnaive.data.fields.profiles import ENOUGH, LABEL_NAMES
+from unnaive.io.batches import read_columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import FIXED_KINDS, Columns
-from unnaive.io.options import ReadLog
 from unnaive.io.tables.tables import Table
 from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
 
+LOOK_BLOCK = 1 << 20  # bytes parsed at a time
 LABEL_WORDS = frozenset(word for group in LABEL_NAMES for word in group)
 
 
@@ -29,7 +29,7 @@ def look_for_fields(
     vectors  whether the model can use vectors
     """
     if source.fields != "auto":
-        return next(_as_sample(source).tables(labelled=labelled))[1], None
+        return next(_as_look(source).tables(labelled=labelled))[1], None
     table, columns, names = _open_sample(source, labelled=labelled, unused=unused)
     return add_evident_fields(columns, _read_first_rows(table, columns, names), vectors=vectors)
 
@@ -38,7 +38,7 @@ def _open_sample(
     source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
 ) -> tuple[Table, Columns, list[str]]:
     """(the first table of a source, its columns, the names of all of them except the unused ones)."""
-    table, columns = next(_as_sample(source).tables(labelled=labelled))
+    table, columns = next(_as_look(source).tables(labelled=labelled))
     names = [
         name for name in dict.fromkeys((*table.names, *columns.names))
         if name in columns.names or not any(fnmatchcase(name, pattern) for pattern in unused)
@@ -49,13 +49,18 @@ def _open_sample(
 def _read_first_rows(table: Table, columns: Columns, names: Sequence[str]) -> dict[str, list[Any]]:
     """The values of the named columns in the first rows of a table."""
     table.allow_absent([name for name in names if name not in (columns.label, *columns.label_columns)])
-    rows = list(islice((row for batch in table.batches(names) for row in zip(*batch, strict=True)), LOOKED_AT))
-    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    values: list[list[Any]] = [[] for _ in names]
+    for batch in read_columns(table, names):
+        for column, more in zip(values, batch, strict=True):
+            column += more[: LOOKED_AT - len(column)]
+        if len(values[0]) == LOOKED_AT:
+            break
+    return dict(zip(names, values, strict=True))
 
 
-def _as_sample(source: DataFile) -> DataFile:
-    """The source, read without a trace in its log and progress."""
-    return replace(source, options=replace(source.options, log=ReadLog(), on_read=None))
+def _as_look(source: DataFile) -> DataFile:
+    """The source, read without a trace in its log and progress; the next reader gets what is read."""
+    return replace(source, options=replace(source.options.as_look(), block=LOOK_BLOCK))
 
 
 def add_evident_fields(

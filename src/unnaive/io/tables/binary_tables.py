@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.base.extras import import_extra
-from unnaive.base.open_files import STDIN, UNPACKED_FREELY, check_exists
+from unnaive.base.open_files import STDIN, UNPACKED_FREELY, ByteSource, check_exists
 from unnaive.io.fields.columns import join_names
-from unnaive.io.lines import Lines
 from unnaive.io.options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import find_header
 from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
@@ -61,11 +60,13 @@ def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
 class ParquetTable(Table):
     """An Apache Parquet file; a column of lists holds label sets."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+    reusable = True
+
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
         parquet = import_extra("pyarrow.parquet", "reading Parquet files")
-        self.path = path
-        file_path = _check_file(path, "Parquet")
-        with explain_arrow_errors(path, "an incomplete Parquet file"):
+        self.path, self.options = source.path, options
+        file_path = _check_file(source.path, "Parquet")
+        with explain_arrow_errors(self.path, "an incomplete Parquet file"):
             # by default, the whole row group is read each time before its first rows are available
             self.file = parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
@@ -91,9 +92,10 @@ class DatasetTable(Table):
 
     header = "dataset on disk"
 
-    def __init__(self, path: str, options: ReadOptions) -> None:
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
         pyarrow = import_extra("pyarrow", "reading Arrow files")
-        self.path = path
+        path = self.path = source.path
+        self.options = options
         folder = _choose_split(path)
         state = _read_json(folder / "state.json") if (folder / "state.json").is_file() else {}
         listed = [entry["filename"] for entry in state.get("_data_files", ()) if isinstance(entry, dict)]
@@ -170,12 +172,13 @@ def _name_class(value: Any, classes: list[str]) -> Any:
 class SqliteTable(Table):
     """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --table."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
         import sqlite3
         from urllib.parse import parse_qs, quote
 
+        path = source.path
         name, _, query = path.removeprefix(SQLITE).partition("?") if path.startswith(SQLITE) else (path, "", "")
-        self.path, self._rows = path, options.rows
+        self.path, self.options = path, options
         file_path = _check_file(name, "a database")
         table = parse_qs(query).get("table", [options.table])[0]
         self._size, self._steps = file_path.stat().st_size, 0
@@ -255,7 +258,9 @@ class SqliteTable(Table):
         columns = ", ".join(map(_quote_name, names))
         rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
         with self._explain_errors():
-            for batch in split_into_batches(self._bounded(rows), self._rows, size=lambda row: sum(map(_length, row))):
+            for batch in split_into_batches(
+                self._bounded(rows), self.options.rows, size=lambda row: sum(map(_length, row))
+            ):
                 yield [list(column) for column in zip(*batch, strict=True)]
 
 
@@ -270,7 +275,8 @@ def _length(value: Any) -> int:
 class ExcelTable(Table):
     """A sheet of an Excel workbook (.xlsx), its first row the header; needs the extra `excel`."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        path = source.path
         self.path, self.options = path, options
         file_path = _check_file(path, "a workbook")
         load = import_extra("openpyxl", "reading .xlsx files").load_workbook

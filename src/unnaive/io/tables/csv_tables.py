@@ -10,9 +10,10 @@ from itertools import chain, islice
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import ByteSource
 from unnaive.data.fields.profiles import looks_like_data, shorten_cell
 from unnaive.io.endings import DELIMITERS, read_format
-from unnaive.io.lines import Lines, read_lines
+from unnaive.io.lines import read_lines
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables.csv_records import CsvRecord, RecordReader
 from unnaive.io.tables.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
@@ -21,38 +22,41 @@ from unnaive.io.tables.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, Table
 class CsvTable(Table):
     """Delimited text; quoted fields may contain delimiters, doubled quotes and newlines."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self.path, self.options = path, options
-        self.is_file = lines is None
-        numbered = lines if lines is not None else read_lines(path, options)
+    reusable = True
+    delimiter: str
+
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        self.source, self.path, self.options = source, source.name, options
+        numbered = read_lines(source, options.as_look())
         start = list(islice(numbered, min(SAMPLE_ROWS, options.rows)))
         if not any(line.strip() for _, line in start):
-            raise BadData(f"{path} is empty; expected a header and rows")
+            raise BadData(f"{self.path} is empty; expected a header and rows")
         separator = find_separator_line(start[0][1])
         self.separator_line = start.pop(0)[1] if separator else ""
         if separator and not start:  # a live stream, or a file with only this line
             start = list(islice(numbered, 1))
         sampled = [line for _, line in start if len(line) < 1 << 16]
-        self.delimiter = options.delimiter or separator or find_delimiter(sampled, path)
+        self.delimiter = options.delimiter or separator or find_delimiter(sampled, self.path)
         csv.field_size_limit(options.max_line)
-        self.reader = RecordReader(chain(start, numbered), self.delimiter, 2 * options.max_line)
-        first = self._read_first()
-        check_width(path, len(first))
-        self.reader.width = len(first)
-        self._sampled = self._take_sample()
+        reader = RecordReader(chain(start, numbered), self.delimiter, 2 * options.max_line)
+        first = self._read_first(reader)
+        check_width(self.path, len(first))
+        self._sampled = self._take_sample(reader)
         self._read_header(first)
 
-    def _read_first(self) -> list[str]:
-        first = next(self.reader.records(), CsvRecord([], 0, 0))
+    def _read_first(self, reader: RecordReader) -> list[str]:
+        """The first row, which all others are as wide as."""
+        first = next(reader.records(), CsvRecord([], 0, 0))
         if first.problem:  # a bad header cannot be skipped like a bad row
             raise BadData(f"line {first.first} of {self.path} {first.problem}; repair it")
+        reader.width = len(first.fields)
         return first.fields
 
-    def _take_sample(self) -> list[list[str]]:
+    def _take_sample(self, reader: RecordReader) -> list[list[str]]:
         sample: list[list[str]] = []
         if self.options.rows > 1:  # a live stream has only its first line yet
             n_chars = 0
-            for row in islice(self._good_rows(), SAMPLE_ROWS):
+            for row in islice(_good_rows(reader, self.path, self.options.as_look()), SAMPLE_ROWS):
                 sample.append(row)
                 n_chars += sum(map(len, row))
                 if n_chars > BATCH_CHARACTERS:
@@ -60,7 +64,7 @@ class CsvTable(Table):
         return sample
 
     def _read_header(self, first: list[str]) -> None:
-        self.orange = 0
+        self.orange, self.header_rows = False, 1
         if find_header(self.path, first, self._sampled, self.options):
             self.names = tuple(name.strip() for name in first)
             self.header = "header in line 1"
@@ -76,24 +80,27 @@ class CsvTable(Table):
         """Orange's tables have two more header rows, types and flags, or prefixes such as cD#label."""
         if len(self._sampled) > 1 and is_orange_header(self._sampled[0], self._sampled[1]):
             flags = [cell.split()[0] if cell.strip() else "" for cell in self._sampled[1]]
-            self._sampled, self.orange = self._sampled[2:], 2
+            self._sampled, self.orange, self.header_rows = self._sampled[2:], True, 3
             self.header = "Orange header of 3 rows"
         elif any(_ORANGE_PREFIX.match(name) for name in self.names):
             prefixes = [_ORANGE_PREFIX.match(name) for name in self.names]
             flags = ["class" if match and "c" in match[1] else "" for match in prefixes]
             self.names = tuple(_ORANGE_PREFIX.sub("", name) for name in self.names)
-            self.header, self.orange = "Orange header", 1
+            self.header, self.orange = "Orange header", True
         else:
             return
         label = next((name for name, flag in zip(self.names, flags, strict=True) if flag in ("class", "c")), None)
         self.roles = {} if label is None else {"label": label}
 
-    def _good_rows(self) -> Iterator[list[str]]:
-        for fields, first, last, problem in self.reader.records():
-            if problem:
-                self.options.reject_row(self.path, first, problem, last)
-            else:
-                yield fields
+    def _read_rows(self) -> Iterator[list[str]]:
+        """All rows below the header, from the start of the file."""
+        lines = read_lines(self.source, self.options)
+        if self.separator_line:
+            next(lines)
+        reader = RecordReader(lines, self.delimiter, 2 * self.options.max_line)
+        first = self._read_first(reader)
+        rows = _good_rows(reader, self.path, self.options)
+        return chain([first], rows) if self.numbered else islice(rows, self.header_rows - 1, None)
 
     def sample(self) -> TableSample:
         """The first values of every column."""
@@ -110,9 +117,17 @@ class CsvTable(Table):
                 f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
             )
         places = self.find_places(names)
-        rows = chain(self._sampled, self._good_rows())
-        for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
+        for batch in split_into_batches(self._read_rows(), self.options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[index] for row in batch] for index in places]
+
+
+def _good_rows(reader: RecordReader, path: str, options: ReadOptions) -> Iterator[list[str]]:
+    """The rows without the bad ones, which are errors, or logged."""
+    for fields, first, last, problem in reader.records():
+        if problem:
+            options.reject_row(path, first, problem, last)
+        else:
+            yield fields
 
 
 def find_header(path: str, first: list[str], below: list[list[str]], options: ReadOptions) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import ByteSource
 from unnaive.base.types import RowValues
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.endings import split_ending
@@ -27,40 +29,46 @@ ABSENT_KEY = object()
 class JsonTable(Table):
     """One JSON object per line; a file that is one JSON array of objects is read whole."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self.path, self.options, self.is_file = path, options, lines is None
+    reusable = True
+
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        self.source, self.path, self.options = source, source.name, options
         self.annotated = False  # whether the records come from an annotation tool
+        self._array: list[Any] = []  # what a look has parsed of a file that is one array, which a reader takes
         self._optional: tuple[str, ...] = ()
         self._may_lack: frozenset[str] = frozenset()
-        if lines is None:
-            lines = read_lines(path, _options_for(path, options))
-        records = self._read_records(lines)
-        sample = list(islice(records, min(SAMPLE_ROWS, options.rows)))
-        if not sample:
-            raise BadData(f"{path} is empty; expected one JSON object per line")
-        self._rows: Iterable[tuple[int, RowValues]] = chain(sample, records)
-        self.records = [record for _, record in sample]
+        records = self._read_records(options.as_look())
+        self.records = [record for _, record in islice(records, min(SAMPLE_ROWS, options.rows))]
+        if not self.records:
+            raise BadData(f"{self.path} is empty; expected one JSON object per line")
         self.names = tuple(dict.fromkeys(name for record in self.records for name in list_keys(record)))
         if self.annotated:
             self.roles = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
 
-    def _read_records(self, lines: Lines) -> Iterator[tuple[int, RowValues]]:
+    def _read_records(self, options: ReadOptions) -> Iterator[tuple[int, RowValues]]:
+        if self._array and not options.looking:
+            yield from self._convert_items(self._array.pop())
+            return
+        lines = read_lines(self.source, _options_for(self.path, options))
         filled = ((number, line) for number, line in lines if line.strip())
         for index, (number, line) in enumerate(filled):
             if index == 0 and line.lstrip().startswith("["):  # later, it is a line that is not an object
-                yield from self._read_array(line, lines)
+                items = self._read_array(line, lines)
+                if options.looking:
+                    self._array[:] = [items]
+                yield from self._convert_items(items)
                 return
             try:
                 record = json.loads(line, strict=False)
             except (ValueError, RecursionError) as problem:
-                self.options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
+                options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
                 continue
             if isinstance(record, dict):
                 yield from self._convert(number, record)
             else:
-                self.options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
+                options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
 
-    def _read_array(self, start: str, lines: Lines) -> Iterator[tuple[int, RowValues]]:
+    def _read_array(self, start: str, lines: Lines) -> list[Any]:
         limit = WHOLE_ARRAY * self.options.max_line
         parts = [start]
         for _, line in lines:
@@ -72,11 +80,14 @@ class JsonTable(Table):
                     "one object per line (JSONL), which is read in batches"
                 )
         try:
-            records = json.loads("".join(parts), strict=False)
+            items: list[Any] = json.loads("".join(parts), strict=False)
         except (ValueError, RecursionError) as problem:
             reason = describe_json_error(problem) if isinstance(problem, RecursionError) else str(problem)
             raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object per line") from problem
-        for number, record in enumerate(records, start=1):
+        return items
+
+    def _convert_items(self, items: list[Any]) -> Iterator[tuple[int, RowValues]]:
+        for number, record in enumerate(items, start=1):
             if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
                 record = {"text": record[0], **record[1]}  # spaCy's training data has pairs of a text and a dict
             if not isinstance(record, dict):
@@ -111,7 +122,7 @@ class JsonTable(Table):
         self._may_lack = frozenset(names)
 
     def _complete_rows(self, names: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
-        for number, record in self._rows:
+        for number, record in self._read_records(self.options):
             row = [get_key(record, name) for name in names]
             absent = [] if ABSENT_KEY not in row else self._find_absent(names, row)
             if absent:
@@ -136,8 +147,6 @@ class JsonTable(Table):
 
 def _options_for(path: str, options: ReadOptions) -> ReadOptions:
     """The maximum length of the first line: a file that is one array may be one long line."""
-    from dataclasses import replace
-
     return replace(options, max_line=WHOLE_ARRAY * options.max_line) if split_ending(path)[0] == ".json" else options
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from unnaive.io.lines import Lines, read_lines
+from unnaive.base.open_files import ByteSource
+from unnaive.io.lines import read_lines
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables.tables import Table, split_into_batches
 
@@ -14,11 +15,12 @@ from unnaive.io.tables.tables import Table, split_into_batches
 class LineTable(Table):
     """Plain text: every line that is not blank is a document; the one column is called text."""
 
+    reusable = True
     names: tuple[str, ...] = ("text",)
     roles: Mapping[str, str] = {"text": "text"}
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        self.source, self.options = source, options
 
     def kept_names(self) -> tuple[str, ...]:
         """Empty: a line is a document, not a row of a table."""
@@ -26,8 +28,8 @@ class LineTable(Table):
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
-        documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
-        for batch in split_into_batches(documents, self._rows, size=len):
+        documents = (line.rstrip("\r\n") for _, line in read_lines(self.source, self.options) if line.strip())
+        for batch in split_into_batches(documents, self.options.rows, size=len):
             yield [batch for _ in names]
 
 
@@ -43,8 +45,8 @@ class FastTextTable(LineTable):
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """Texts and lists of labels, a batch at a time."""
-        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
-        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
+        documents = (split_fasttext(line) for _, line in read_lines(self.source, self.options) if line.strip())
+        for batch in split_into_batches(documents, self.options.rows, size=lambda pair: len(pair[0])):
             columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
             yield [columns[name] for name in names]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData
-from unnaive.base.open_files import open_bytes
+from unnaive.base.open_files import ByteSource
 from unnaive.io.endings import split_ending
-from unnaive.io.lines import CODE_PAGES, WESTERN, Lines, decode_code_page, read_lines
+from unnaive.io.lines import CODE_PAGES, WESTERN, decode_code_page, open_source, read_lines
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables.tables import Table, TableSample, split_into_batches
 from unnaive.text.encoded_words import decode_as
@@ -39,22 +39,20 @@ class MailTable(Table):
 
     header = "each message a document"
 
-    def __init__(self, path: str, options: ReadOptions) -> None:
-        self.path, self.options = path, options
-        rows = self._rows()
-        self._start = list(islice(rows, SAMPLE_MESSAGES))
-        self._rest = rows
+    def __init__(self, source: ByteSource, options: ReadOptions) -> None:
+        self.source, self.path, self.options = source, source.name, options
+        self._start = list(islice(self._rows(options.as_look()), SAMPLE_MESSAGES))
         fields = dict.fromkeys(name for row in self._start for name in row if name not in (*SHOWN, "text", "folder"))
         self.names = (*SHOWN, "folder", *(name for name in fields if not _TRANSPORT.fullmatch(name)), "text")
         self.roles = {"text": "text", "id": "id"}
 
-    def _messages(self) -> Iterator[tuple[str, bytes]]:
+    def _messages(self, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
         raise NotImplementedError
 
-    def _rows(self) -> Iterator[dict[str, str]]:
-        code_page = CODE_PAGES.get(self.options.language, WESTERN)
-        for number, (folder, raw) in enumerate(self._messages(), start=1):
-            text = decode_message(raw, self.options.encoding, code_page)
+    def _rows(self, options: ReadOptions) -> Iterator[dict[str, str]]:
+        code_page = CODE_PAGES.get(options.language, WESTERN)
+        for number, (folder, raw) in enumerate(self._messages(options), start=1):
+            text = decode_message(raw, options.encoding, code_page)
             fields = header_fields(text)
             name = fields.get("message-id", "").strip("<> ") or str(number)
             yield {**fields, "id": name, "folder": folder, "text": text}
@@ -72,13 +70,9 @@ class MailTable(Table):
         """The first message: header fields are labels only if the user names them."""
         return {name: [row.get(name.lower(), "") for row in self._start[:1]] for name in self.names}
 
-    def sample_texts(self) -> list[str]:
-        """The first messages."""
-        return [row["text"] for row in self._start]
-
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        rows = chain(self._start, self._rest)
+        rows = self._rows(self.options)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: len(row["text"])):
             yield [[row.get(name.lower(), "") for row in batch] for name in names]
 
@@ -86,16 +80,9 @@ class MailTable(Table):
 class MboxTable(MailTable):
     """A file of messages, each after a line that begins with "From ", as Thunderbird and Gmail's Takeout write it."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._given = lines
-        super().__init__(path, options)
-
-    def _messages(self) -> Iterator[tuple[str, bytes]]:
+    def _messages(self, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
         folder = mailbox_name(self.path)
-        if self._given is not None:
-            yield from ((folder, raw) for raw in split_mbox(line.encode() for _, line in self._given))
-            return
-        with open_bytes(self.path, self.options.on_read, self.options.max_ratio) as stream:
+        with open_source(self.source, options) as stream:
             for number, raw in enumerate(split_mbox(stream)):
                 if not number and not raw.strip():
                     raise BadData(
@@ -107,27 +94,22 @@ class MboxTable(MailTable):
 class MessageTable(MailTable):
     """One message, as a mail server passes it to a program."""
 
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._lines = lines
-        super().__init__(path, options)
-
-    def _messages(self) -> Iterator[tuple[str, bytes]]:
-        lines = read_lines(self.path, self.options) if self._lines is None else self._lines
-        yield mailbox_name(self.path), "".join(line for _, line in lines).encode()
+    def _messages(self, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
+        yield mailbox_name(self.path), "".join(line for _, line in read_lines(self.source, options)).encode()
 
 
 class MessageFolderTable(MailTable):
     """A folder of .eml files, each a message with the file name as id."""
 
-    def _messages(self) -> Iterator[tuple[str, bytes]]:
+    def _messages(self, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
         for path in self._files():
             raw = path.read_bytes()
-            if self.options.on_read is not None:
-                self.options.on_read(len(raw))
+            if options.on_read is not None:
+                options.on_read(len(raw))
             yield Path(self.path).name, raw
 
-    def _rows(self) -> Iterator[dict[str, str]]:
-        for path, row in zip(self._files(), super()._rows(), strict=True):
+    def _rows(self, options: ReadOptions) -> Iterator[dict[str, str]]:
+        for path, row in zip(self._files(), super()._rows(options), strict=True):
             yield {**row, "id": path.name}
 
     def _files(self) -> list[Path]:
@@ -137,11 +119,11 @@ class MessageFolderTable(MailTable):
 class MaildirTable(MailTable):
     """A folder with cur and new, a file for each message; folders inside it, such as .Archive, are `folder`."""
 
-    def _messages(self) -> Iterator[tuple[str, bytes]]:
+    def _messages(self, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
         for folder, path in list_maildir(Path(self.path)):
             raw = path.read_bytes()
-            if self.options.on_read is not None:
-                self.options.on_read(len(raw))
+            if options.on_read is not None:
+                options.on_read(len(raw))
             yield folder, raw
 
     @property

@@ -10,12 +10,12 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.open_files import ByteSource
 from unnaive.base.types import Bytes, Ids, Item
 from unnaive.io.fields.columns import Columns
 from unnaive.io.options import BATCH_ROWS, ReadOptions
@@ -101,7 +101,7 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     names = list(dict.fromkeys(columns.names))
     extra_names = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
     ordered = [name for name in names if name not in extra_names] + [name for name in names if name in extra_names]
-    if not table.is_file or table.annotated or set(names) & set(ANNOTATION_KEYS):
+    if table.annotated or set(names) & set(ANNOTATION_KEYS):
         raise NotPlain
     if not all(name in record for record in table.records for name in ordered[: len(names) - len(extra_names)]):
         raise NotPlain  # a nested key
@@ -110,13 +110,13 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     def parse(block: Bytes, _: bool) -> Any:
         return native.json_rows(block, ordered, required, ANNOTATION_KEYS, longest)
 
-    return _parsed(table.path, table.options, ordered, parse, lines_end)
+    return _parsed(table.source, table.options, ordered, parse, lines_end)
 
 
 def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     """The rows of a CSV file."""
     delimiter = table.delimiter.encode()
-    if not table.is_file or table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
+    if table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
         raise NotPlain
     names = list(dict.fromkeys(columns.names))
     numbers = {name: number for number, name in enumerate(names)}
@@ -127,7 +127,7 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     def parse(block: Bytes, first: bool) -> Any:
         return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
 
-    return _parsed(table.path, table.options, names, parse, native.csv_rows_end, separator_line)
+    return _parsed(table.source, table.options, names, parse, native.csv_rows_end, separator_line)
 
 
 def json_line_columns(
@@ -158,7 +158,7 @@ def lines_end(block: Bytes) -> int:
 
 
 def _parsed(
-    path: str,
+    source: ByteSource,
     options: ReadOptions,
     names: list[str],
     parse: Callable[[Bytes, bool], Any],
@@ -178,7 +178,7 @@ def _parsed(
         spare.append(buffer)
         return size, columns
 
-    blocks = _blocks(path, options, cut, spare, skipped)
+    blocks = _blocks(source, options, cut, spare, skipped)
     for size, columns in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
         if columns is None:
             raise NotPlain
@@ -188,7 +188,7 @@ def _parsed(
 
 
 def _blocks(
-    path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes], skipped: int
+    source: ByteSource, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes], skipped: int
 ) -> Iterator[tuple[Bytes, int]]:
     """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` finds the end of the last row.
 
@@ -196,20 +196,18 @@ def _blocks(
     something else, and if a row is very long.
     """
     utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
+    if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not source.is_file:
+        raise NotPlain
+    if source.starts_with(PACKED):
         raise NotPlain
     block = min(BLOCK, options.block or BLOCK)
-    with Path(path).open("rb", buffering=0) as file:
-        start = file.read(4).removeprefix(b"\xef\xbb\xbf")
-        if start.startswith(PACKED):
-            raise NotPlain
-        if skipped:
-            file.seek(file.tell() - len(start) + skipped)
-        rest = np.frombuffer(b"" if skipped else start, np.uint8)
+    with source.packed(looking=options.looking) as file:
+        start = file.read(max(4, 3 + skipped)).removeprefix(b"\xef\xbb\xbf")
+        rest = np.frombuffer(start[skipped:], np.uint8)
         while True:
             buffer = _buffer(len(rest) + block, spare)
             buffer[: len(rest)] = rest
-            size = len(rest) + file.readinto(buffer[len(rest) : len(rest) + block].data)
+            size = len(rest) + (file.readinto(buffer[len(rest) : len(rest) + block].data) or 0)
             if size == len(rest):
                 break
             end = cut(buffer[:size])

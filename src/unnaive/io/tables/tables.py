@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from unnaive.io.options import ReadOptions
 
 BATCH_CHARACTERS = 1 << 23  # maximum size of a batch
 SAMPLE_ROWS = 200  # inspected to find the delimiter, the header and the columns
@@ -16,19 +22,29 @@ TableSample = dict[str, list[Any]]
 
 
 class Table:
-    """Named columns and rows in batches.
+    """Named columns and rows in batches. The constructor looks at the start; `for_reading` returns a table to read.
 
     `roles` has the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
     `header` says in words where the names come from. `numbered` says that they are 1, 2, 3, …. `types` are Arrow types,
-    if the format has them. `repeated_names` is known once a column was named by a number.
+    if the format has them. `repeated_names` is known once a column was named by a number. `reusable` says that one look
+    is enough for any number of readings.
     """
 
+    options: ReadOptions
     names: tuple[str, ...] = ()
     roles: Mapping[str, str] = {}
     header: str = ""
     numbered: bool = False
     repeated_names: bool | None = None
     types: Mapping[str, Any] = {}
+    delimiter: str | None = None
+    reusable: bool = False
+
+    def for_reading(self, options: ReadOptions) -> Self:
+        """The same table, read with other options for progress, log and batches; its columns can be named anew."""
+        table = copy(self)
+        table.options = options
+        return table
 
     def sample(self) -> TableSample:
         """The first values of every column, for inspection; `batches` returns them again."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
+from unnaive.io.options import ReadOptions
 from unnaive.io.tables.tables import Table, TableSample
 
 
@@ -60,12 +61,18 @@ class VectorTable(Table):
     """A table with additional columns, whose values are the rows of arrays."""
 
     def __init__(self, table: Table, arrays: dict[str, NDArray[Any]], source: str) -> None:
-        self.table, self.arrays, self.source = table, arrays, source
+        self.table, self.arrays, self.source, self.options = table, arrays, source, table.options
         self.roles, self.header, self.numbered, self.types = table.roles, table.header, table.numbered, table.types
         twice = next((name for name in arrays if name in table.names), None)
         if twice is not None:
             raise BadData(f"{source} already has a column {twice!r}; give the vectors another name")
         self.names = (*table.names, *arrays)
+
+    def for_reading(self, options: ReadOptions) -> VectorTable:
+        """The same table with its columns, read with other options."""
+        table = super().for_reading(options)
+        table.table = self.table.for_reading(options)
+        return table
 
     def sample(self) -> TableSample:
         """The first values of every column."""

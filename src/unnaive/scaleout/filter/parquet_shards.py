@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.base.extras import import_extra
+from unnaive.base.open_files import ByteSource
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.batches import join_texts
 from unnaive.io.fields.columns import Columns, join_names
@@ -32,7 +33,7 @@ class ParquetShard:
 
     def __init__(self, path: str, reading: ShardReading) -> None:
         self.path, self.reading = path, reading
-        self.table = ParquetTable(path, reading.options)
+        self.table = ParquetTable(ByteSource(path), reading.options)
         self.columns = reading.columns or Columns(("text",))
         missing = [name for name in self.columns.inputs if name not in self.table.names]
         if missing:

@@ -11,8 +11,9 @@ from unnaive.data.corpus import check_some_documents
 from unnaive.data.fields.field_choice import LOOKED_AT
 from unnaive.io.datafiles import DataFile
 from unnaive.io.endings import spark_format
-from unnaive.io.fields.columns import ColumnRequest, Columns, choose_columns
+from unnaive.io.fields.columns import Columns, choose_columns
 from unnaive.io.fields.evident_fields import add_evident_fields
+from unnaive.io.inspection import Inspection
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
 from unnaive.scaleout.spark.session import reading_errors
@@ -35,11 +36,8 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
         sample = [row.asDict(recursive=True) for row in df.limit(looked_at).collect()]
     check_some_documents(len(sample), source.name)
     values = {name: [row[name] for row in sample] for name in df.columns}
-    request = ColumnRequest(
-        source.text, source.label, source.id, source.label_columns, labelled, source.default_columns,
-        fields=source.fixed_fields, guess_fields=source.fields == "auto",
-    )  # fmt: skip
-    columns = choose_columns(df.columns, values, source.name, request)
+    inspection = Inspection(source.name, find_spark_format(source), tuple(df.columns), values)
+    columns = choose_columns(inspection, source, labelled=labelled, default=source.default_columns)
     if source.fields == "auto" and source.default_columns is None:
         columns, line = add_evident_fields(columns, values, vectors=False)
         warnings.warn(f"{source.name}: {line}", UnnaiveWarning, stacklevel=2)
