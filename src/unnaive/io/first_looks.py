@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.open_files import STDIN, ByteSource
+from unnaive.base.open_files import STDIN, ByteSource, path_mode
 from unnaive.io.formats import find_format, inspect_source
 from unnaive.io.inspection import Inspection
 from unnaive.io.options import ReadOptions
@@ -26,8 +27,8 @@ class FirstLooks:
         file = (path, *_stamp(path))
         shown = (format or find_format(path)) in (None, "lines", "folder")  # formats in which it matters
         how = (
-            format, labelled and shown, options.delimiter, options.header, options.expected, options.encoding, options.language,
-            options.table, options.skip_bad, options.rows, options.max_line, options.max_ratio,
+            format, labelled and shown, options.delimiter, options.header, options.expected, options.encoding,
+            options.language, options.table, options.skip_bad, options.rows, options.max_line, options.max_ratio,
         )  # fmt: skip
         known = self._inspections.get(file + how)
         if known is not None:
@@ -41,7 +42,7 @@ class FirstLooks:
 
 def _stamp(path: str) -> tuple[int, ...]:
     """What changes when a file is written again; nothing for a pipe, whose state changes as it is read."""
-    if path == STDIN or not Path(path).is_file():
+    if path == STDIN or not stat.S_ISREG(path_mode(path) or 0):
         return ()
     state = Path(path).stat()
     return state.st_ino, state.st_size, state.st_mtime_ns

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.io.formats import find_format
 from unnaive.text.sections import TEXT, base_kind, field_kinds
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = 
     if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
         return
     from unnaive.io.fields.evident_fields import suggest_fields
-    from unnaive.io.formats import find_format
 
     try:
         files = source.files()
@@ -81,7 +81,8 @@ def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = 
 def recorded_fields(source: DataFile) -> tuple[str, ...] | None:
     """The fields of a record of labels; None if the source is not such a record, or has texts."""
     path = Path(source.paths[0])
-    if len(source.paths) > 1 or source.format not in (None, "sqlite") or not path.is_file():
+    shown = source.format or find_format(source.paths[0])
+    if len(source.paths) > 1 or shown not in (None, "sqlite") or not path.is_file():
         return None
     from unnaive.curation.labelling.record import LabelRecord, is_label_record
 
