@@ -1,10 +1,12 @@
-"""Check X and y of estimators on counts, once, as scikit-learn checks them, and against the model.
+"""Check X and y of estimators on counts, once, and against the model.
 
-scikit-learn is imported on the first check.
+The rules and messages are those of scikit-learn, whose `check_estimator` tests them; it need not be installed.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,19 +33,89 @@ def check_documents(
 
     The columns must be those of `fitted`; None (before `fit`) allows any.
     """
-    from sklearn.utils.validation import validate_data
-
     problem = find_sparse_problem(X) if issparse(X) else None
     if problem:
         raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
     _check_width(X)
-    probe = _stand_in(estimator, fitted)
-    documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
+    names = _column_names(X)
+    documents = csr_array(_as_numbers(X))
+    _check_shape(type(estimator).__name__, X, documents, names, fitted)
     if not documents.has_canonical_format:
         documents = documents.copy()
         documents.sum_duplicates()
-    names = getattr(probe, "feature_names_in_", None)
-    return documents, None if names is None else tuple(names.tolist())
+    return documents, names
+
+
+def _as_numbers(X: Any) -> Any:
+    """X as a CSR matrix or a dense array of finite numbers (n_documents, n_terms)."""
+    array: Any = X.tocsr() if issparse(X) else np.asarray(X)
+    values: Any = array.data if issparse(X) else array
+    if values.dtype.kind == "c":
+        raise BadData(f"Complex data not supported\n{array}\n")
+    if array.ndim != 2:
+        shown = "scalar" if array.ndim == 0 else f"{array.ndim}D"
+        raise BadData(
+            f"Expected 2D array, got {shown} array instead; X has a row for each document and a column for each term. "
+            "Reshape your data with X.reshape(1, -1) if it is one document"
+        )
+    if values.dtype.kind not in "biuf":  # objects and strings that may be numbers
+        values = values.astype(np.float64)
+        array = values if not issparse(X) else csr_array((values, array.indices, array.indptr), shape=array.shape)
+    if values.dtype.kind == "f" and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        raise BadData(f"Input X contains {what}; counts are finite numbers, so replace or drop such values")
+    return array
+
+
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a data frame, if all are strings."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    strings = sum(isinstance(name, str) for name in names)
+    if 0 < strings < len(names):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your input has columns of "
+            "several types; rename them with X.columns = X.columns.astype(str)"
+        )
+    return tuple(names) if strings else None
+
+
+def _check_shape(
+    owner: str, X: Any, documents: Sparse, names: tuple[str, ...] | None, fitted: FittedModel | None
+) -> None:
+    """Raise an error for X without documents or terms, or with other columns than the model."""
+    n_documents, n_terms = documents.shape
+    if not n_documents:
+        raise BadData(f"Found array with 0 sample(s) (shape={documents.shape}) while a minimum of 1 is required.")
+    if fitted is None:
+        if not n_terms:
+            raise BadData(f"Found array with 0 feature(s) (shape={documents.shape}) while a minimum of 1 is required.")
+        return
+    if fitted.feature_names is not None or names is not None:
+        _check_names(owner, names, fitted.feature_names)
+    if n_terms != fitted.scorer.n_terms:
+        raise BadData(f"X has {n_terms} features, but {owner} is expecting {fitted.scorer.n_terms} features as input")
+
+
+def _check_names(owner: str, names: tuple[str, ...] | None, before: tuple[str, ...] | None) -> None:
+    """Compare the column names with those of the model; one of them without names is a warning."""
+    if before is None:
+        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=2)
+    elif names is None:
+        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=2)
+    elif names != before:
+        unseen, absent = sorted(set(names) - set(before)), sorted(set(before) - set(names))
+        lines = ["The feature names should match those that were passed during fit."]
+        lines += ["Feature names unseen at fit time:", *(f"- {name}" for name in unseen[:5])] if unseen else []
+        lines += (
+            ["Feature names seen at fit time, yet now missing:", *(f"- {name}" for name in absent[:5])]
+            if absent
+            else []
+        )
+        lines += [] if unseen or absent else ["Feature names must be in the same order as they were in fit."]
+        raise BadData("\n".join([*lines, ""]))
 
 
 def _check_width(X: Any) -> None:
@@ -59,10 +131,8 @@ def check_labelled(
     estimator: PredictingEstimator, X: Any, y: Any, fitted: FittedModel | None, *, multilabel: bool | None
 ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
     """Check X and y for training; also return the column names of X. Negative values are not counts, and an error."""
-    from sklearn.utils.validation import column_or_1d, validate_data
-
     if y is None:
-        validate_data(_stand_in(estimator, None), X, y)  # raises scikit-learn's error that y is required
+        raise BadData(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
     documents, names = check_documents(estimator, X, fitted)
     if documents.nnz and documents.data.min() < 0:
         raise BadData(
@@ -70,19 +140,22 @@ def check_labelled(
             "or drop the features that fall below 0"
         )
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and not issparse(y):
-        y = column_or_1d(y, warn=True)
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; use y.ravel()",
+            _conversion_warning(),
+            stacklevel=2,
+        )
+        y = np.asarray(y).ravel()
     return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
 
 
-def _stand_in(estimator: PredictingEstimator, fitted: FittedModel | None) -> Any:
-    """A stand-in for the estimator: scikit-learn's validation sets attributes on it and compares X with them."""
-    tags = estimator.__sklearn_tags__()
-    probe = type(type(estimator).__name__, (), {"__sklearn_tags__": lambda self: tags})()
-    if fitted is not None:
-        probe.n_features_in_ = fitted.scorer.n_terms
-        if fitted.feature_names is not None:
-            probe.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
-    return probe
+def _conversion_warning() -> type[Warning]:
+    """scikit-learn's DataConversionWarning if scikit-learn is imported, so that its tools recognise it."""
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import DataConversionWarning
+
+        return DataConversionWarning  # type: ignore[no-any-return]
+    return UserWarning
 
 
 def has_more_columns(X: Any, before: FittedModel) -> bool:
