@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "../base/_avx2.h"
 #include "../base/_checks.h"
 #include "../base/_leak_report.h"
+#include "../base/_threads.h"
 #include "../text/_weighted.h"
 #include "_products_cell_table.h"
 #include "_products_cells.h"
@@ -55,23 +54,13 @@ struct Labels {
   const double* offset;  // one for each class, then −∞ up to the stride; added to the scores of every document
 };
 
-// Call work(0) … work(jobs − 1) on this thread and others; work must not throw.
+// Call work(0) … work(jobs − 1) on this thread and others.
 template <class Work>
 void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   std::atomic<int64_t> next{0};
-  const auto drain = [&] {
+  unnaive::on_threads(static_cast<unsigned>(std::max<int64_t>(1, std::min(threads, jobs))), [&](unsigned) {
     for (int64_t job; (job = next++) < jobs;) work(job);
-  };
-  std::vector<std::thread> others;
-  for (int64_t i = 1; i < std::min(threads, jobs); ++i) {
-    try {
-      others.emplace_back(drain);
-    } catch (const std::system_error&) {  // the system gives no more threads: this one does their share
-      break;
-    }
-  }
-  drain();
-  for (std::thread& other : others) other.join();
+  });
 }
 
 namespace plain {

@@ -5,12 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
 #include <vector>
+
+#include "../base/_threads.h"
 
 template <typename Index>
 struct CountRows {
@@ -99,29 +97,11 @@ class ClassAdder {
   std::vector<uint64_t> cells_;
 };
 
-// Call work(next) on up to n threads including this one; next() numbers the jobs from 0. The first exception is
-// rethrown here.
+// Call work(next) on up to n threads including this one; next() numbers the jobs from 0.
 template <typename Work>
 void share_jobs(unsigned n, const Work& work) {
   std::atomic<int64_t> next{0};
-  std::exception_ptr error;
-  std::mutex mutex;
-  const auto guarded = [&] {
-    try {
-      work([&] { return next++; });
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex);
-      error = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  try {
-    while (threads.size() + 1 < n) threads.emplace_back(guarded);
-  } catch (const std::system_error&) {  // the system gives no more threads: those that run do all jobs
-  }
-  guarded();
-  for (std::thread& thread : threads) thread.join();
-  if (error) std::rethrow_exception(error);
+  unnaive::on_threads(n, [&](unsigned) { work([&] { return next++; }); });
 }
 
 // The sums of every class. The largest classes come first, so that no thread starts one when the others have finished.

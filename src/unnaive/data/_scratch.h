@@ -4,10 +4,13 @@
 #pragma once
 #if !defined(_WIN32)
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +29,15 @@ class ScratchFiles {
  public:
   // The instance of this native module. It is never destroyed, because arrays may outlive everything else.
   static ScratchFiles& instance() {
-    static ScratchFiles* only = new ScratchFiles;
+    static ScratchFiles* only = [] {
+      auto* files = new ScratchFiles;
+      files->idle_.reserve(kIdle + 1);
+#if !defined(_WIN32)
+      pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                     [] { instance().part_from_parent(); });
+#endif
+      return files;
+    }();
     return *only;
   }
 
@@ -40,8 +51,8 @@ class ScratchFiles {
 
   // Map a block of this size from a file, zeroed if `zeros` is set; `block` is nullptr if the disk is full. Returns
   // false if such blocks are not mapped from files. Test and mapping are one call, because another thread may change
-  // the folder in between.
-  bool map(size_t size, bool zeros, void*& block) {
+  // the folder in between. It is called from C, so it does not throw.
+  bool map(size_t size, bool zeros, void*& block) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (folder_.empty() || size < least_ || size == 0) return false;
     block = take_idle(size);
@@ -49,8 +60,17 @@ class ScratchFiles {
       if (zeros) std::memset(block, 0, size);
       return true;
     }
-    block = map_file(folder_, size);
-    if (block) sizes_[block] = size;
+    try {
+      const auto entry = blocks_.emplace(nullptr, File{0, -1}).first;  // the last that may fail, but for the file
+      const File file = map_file(folder_, size, block);
+      auto node = blocks_.extract(entry);
+      if (!block) return true;
+      node.key() = block;
+      node.mapped() = file;
+      blocks_.insert(std::move(node));
+    } catch (const std::bad_alloc&) {
+      block = nullptr;
+    }
     return true;
   }
 
@@ -58,45 +78,66 @@ class ScratchFiles {
   // or in the files, and is read from there at the next access.
   void drop_pages() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [block, size] : sizes_) drop_pages_of(block, size);
+    for (const auto& [block, file] : blocks_) drop_pages_of(block, file.size);
   }
 
   // The size of a block from `map`, at least the requested one; 0 for any other block.
   size_t size_of(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = sizes_.find(block);
-    return found == sizes_.end() ? 0 : found->second;
+    const auto found = blocks_.find(block);
+    return found == blocks_.end() ? 0 : found->second.size;
   }
 
   // Release a block of `map`; false for any other block.
   bool unmap(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = sizes_.find(block);
-    if (found == sizes_.end()) return false;
+    const auto found = blocks_.find(block);
+    if (found == blocks_.end()) return false;
     idle_.push_back(block);
     if (folder_.empty() || idle_.size() > kIdle) drop_idle();
     return true;
   }
 
  private:
+  struct File {
+    size_t size;
+    int descriptor;
+  };
+
 #if defined(_WIN32)
   static constexpr bool kInFiles = false;
-  static void* map_file(const std::string&, size_t) { return nullptr; }
-  static void unmap_file(void*, size_t) {}
+  static File map_file(const std::string&, size_t, void*&) { return {0, -1}; }
+  static void unmap_file(void*, const File&) {}
   static void drop_pages_of(void*, size_t) {}
 #else
   static constexpr bool kInFiles = true;
 
-  static void* map_file(const std::string& folder, size_t size) {
+  static File map_file(const std::string& folder, size_t size, void*& block) {
+    block = nullptr;
     const int file = open_nameless(folder);
-    if (file < 0) return nullptr;
-    void* block = MAP_FAILED;
-    if (reserve(file, size)) block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    return block == MAP_FAILED ? nullptr : block;
+    if (file < 0) return {0, -1};
+    void* found = MAP_FAILED;
+    if (reserve(file, size)) found = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (found == MAP_FAILED) {
+      close(file);
+      return {0, -1};
+    }
+    block = found;
+    return {size, file};
   }
 
-  static void unmap_file(void* block, size_t size) { munmap(block, size); }
+  static void unmap_file(void* block, const File& file) {
+    munmap(block, file.size);
+    close(file.descriptor);
+  }
+
+  // In a forked child: what it writes to blocks that it has from its parent stays its own.
+  void part_from_parent() {
+    for (const auto& [block, file] : blocks_)
+      if (mmap(block, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file.descriptor, 0) == MAP_FAILED)
+        _exit(71);  // EX_OSERR: going on would corrupt the parent's arrays
+    mutex_.unlock();
+  }
 
   static void drop_pages_of(void* block, size_t size) { madvise(block, size, MADV_DONTNEED); }
 
@@ -115,7 +156,13 @@ class ScratchFiles {
   // Reserve the whole size at once, so that a full disk is noticed here and not by a crash inside a loop.
   static bool reserve(int file, size_t size) {
 #ifdef __linux__
-    return posix_fallocate(file, 0, static_cast<off_t>(size)) == 0;
+    sigset_t all, before;  // a signal would interrupt it, and the next try would begin again
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = EINTR;
+    while (error == EINTR) error = posix_fallocate(file, 0, static_cast<off_t>(size));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error == 0;
 #else
     return ftruncate(file, static_cast<off_t>(size)) == 0;
 #endif
@@ -128,7 +175,7 @@ class ScratchFiles {
   void* take_idle(size_t size) {
     for (size_t i = idle_.size(); i-- > 0;) {
       void* block = idle_[i];
-      const size_t room = sizes_[block];
+      const size_t room = blocks_.find(block)->second.size;
       if (room < size || room > size + size / 8) continue;
       idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
       return block;
@@ -140,14 +187,15 @@ class ScratchFiles {
   void drop_idle() {
     void* block = idle_.front();
     idle_.erase(idle_.begin());
-    unmap_file(block, sizes_[block]);
-    sizes_.erase(block);
+    const auto found = blocks_.find(block);
+    unmap_file(block, found->second);
+    blocks_.erase(found);
   }
 
   std::mutex mutex_;
   std::string folder_;
   size_t least_ = 0;
-  std::unordered_map<void*, size_t> sizes_;
+  std::unordered_map<void*, File> blocks_;
   std::vector<void*> idle_;
 };
 

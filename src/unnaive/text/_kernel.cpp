@@ -1,4 +1,5 @@
 // Bindings of the native text path: Engine (texts → counts), Scorer (texts → scores), read_files.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -88,10 +89,19 @@ void resolve(Engine& engine, const Vector<uint8_t>& blob, const Vector<int64_t>&
   engine.resolve(stems, grow);
 }
 
-void forget(Engine& engine) {
+// (words, n-grams, terms), for forget().
+std::array<uint32_t, 3> known(Engine& engine) {
+  nb::gil_scoped_release release;
+  const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+  const Terms::Known known = engine.terms().known();
+  return {known.words, known.grams, known.terms};
+}
+
+// Forget the stems, and the terms that were added since `known`.
+void forget(Engine& engine, const std::array<uint32_t, 3>& known) {
   nb::gil_scoped_release release;
   const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-  engine.forget();
+  engine.forget({known[0], known[1], known[2]});
 }
 
 // The GIL is released, because a call that grows the table may hold the lock and need the GIL.
@@ -322,7 +332,8 @@ NB_MODULE(_kernel, m) {
       .def("pending", &pending)
       .def("resolve", &resolve, "stems"_a, "ends"_a, "grow"_a)
       .def("surfaces", &surfaces)
-      .def("forget", &forget)
+      .def("known", &known)
+      .def("forget", &forget, "known"_a)
       .def("terms", &terms);
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,

@@ -34,10 +34,18 @@ class CharGrams {
   }
 
   // Cut the units that were added since the last call. If `grow` is set, new n-grams get the columns from `next` on;
-  // otherwise they are left out. Returns the next free column.
-  uint32_t learn(const WordTable& units, bool grow, uint32_t next) {
+  // otherwise they are left out. Returns the next free column. The caller knows the first `known` n-grams; later ones
+  // are of a call that failed, or whose result was lost, and are removed.
+  uint32_t learn(const WordTable& units, bool grow, uint32_t next, uint32_t known) {
+    if (known < grams_.size()) {
+      grams_.truncate(known);
+      columns_.resize(known);
+      n_columns_ = columns_.empty() ? 0 : *std::max_element(columns_.begin(), columns_.end()) + 1;
+      forget();
+    }
     ends_.make_room(units.size() + 1);
     partial_ |= !grow && learnt_ < units.size();
+    used_ = ends_[learnt_];
     for (; learnt_ < units.size(); ++learnt_) {
       next = cut(units[learnt_], grow, next);
       ends_[learnt_ + 1] = used_;
@@ -61,7 +69,8 @@ class CharGrams {
   }
 
   void forget() {
-    ends_ = Array<size_t>(1);
+    Array<size_t> none(1);  // the last that may fail
+    ends_.swap(none);
     cells_ = Array<uint32_t>();
     used_ = 0;
     learnt_ = 0;
@@ -101,6 +110,7 @@ class CharGrams {
     unsigned waiting = 0;
     const auto take = [&] {
       cells_.make_room(used_ + waiting);
+      columns_.reserve(columns_.size() + waiting <= columns_.capacity() ? 0 : 2 * columns_.size() + waiting);
       for (unsigned i = 0; i < waiting; ++i) {
         const uint32_t gram = grow ? grams_.insert(batch[i]) : grams_.find(batch[i]);
         if (gram == columns_.size()) columns_.push_back(next++);  // new

@@ -66,11 +66,11 @@ void make_grams(CharGrams* self, unsigned shortest, unsigned longest, unsigned b
   for (size_t i = 0; i < grams.size(); ++i) self->add(grams[i], static_cast<uint32_t>(columns.data()[i]));
 }
 
-uint32_t learn_units(CharGrams& self, Engine& units, bool grow, uint32_t next) {
+uint32_t learn_units(CharGrams& self, Engine& units, bool grow, uint32_t next, uint32_t known) {
   require(units.terms().plain() && units.terms().stops() == 0, "units are single words");
   nb::gil_scoped_release release;
   const std::shared_lock<std::shared_mutex> lock(units.mutex());
-  return self.learn(units.terms().words(), grow, next);
+  return self.learn(units.terms().words(), grow, next, known);
 }
 
 // The n-grams from number `first` on as terms, each after the character that marks n-grams.
@@ -182,7 +182,7 @@ void add_characters(nb::module_& m) {
   nb::class_<CharGrams>(m, "CharGrams")
       .def("__init__", &make_grams, "shortest"_a, "longest"_a, "border"_a, "grams"_a, "ends"_a, "columns"_a)
       .def("__len__", [](const CharGrams& self) { return self.grams().size(); })
-      .def("learn", &learn_units, "units"_a, "grow"_a, "next"_a)
+      .def("learn", &learn_units, "units"_a, "grow"_a, "next"_a, "known"_a)
       .def("partial", &CharGrams::partial)
       .def("cells", &CharGrams::cells)
       .def("forget", &CharGrams::forget)

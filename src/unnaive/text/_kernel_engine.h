@@ -78,13 +78,22 @@ class Engine {
     terms_.add(vocabulary, likely_first(vocabulary));
   }
 
-  Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
+  // Count documents; if this fails, no term was added.
+  Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen) {
+    const Terms::Known known = terms_.known();
+    try {
+      return count_all(documents, grow, threads, listen);
+    } catch (...) {
+      if (grow) terms_.truncate(known);
+      throw;
+    }
+  }
   void learn(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
 
   // The first entry of the surfaces whose stem is not known yet.
   uint32_t resolved() const { return static_cast<uint32_t>(surfaces_.unit_of.size()); }
   const WordTable& surfaces() const { return surfaces_.words; }
-  void forget();
+  void forget(const Terms::Known& known);
   void resolve(const std::vector<Bytes>& stems, bool grow);
 
   // A faster table of the n-grams, for counting documents of this many bytes without adding terms; null if the n-grams
@@ -165,6 +174,7 @@ class Engine {
   Reader reader(Terms& terms, bool grow, const PairTerms* pairs = nullptr) const {
     return {terms, stemmed_ ? &surfaces_ : nullptr, grow, pairs};
   }
+  Counts count_all(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
   void start_shard(Shard& shard, size_t bytes, bool learns, bool first);
   void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, Counts& counts) const;
 
@@ -229,8 +239,8 @@ inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool fi
   shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
 }
 
-inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,
-                            const std::function<void()>& listen) {
+inline Counts Engine::count_all(const Documents& documents, bool grow, const Threads& threads,
+                                const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
   const size_t bytes = total_size(documents);
   const bool keep = longest_size(documents) <= kShort;
@@ -314,7 +324,8 @@ inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, siz
 // Add every distinct word of the documents to the surfaces.
 inline void Engine::learn(const Documents& documents, bool grow, const Threads& threads,
                           const std::function<void()>& listen) {
-  if (grow && surfaces_.unknown) forget();  // stems that were not in the vocabulary may now be added to it
+  if (grow && surfaces_.unknown)
+    forget(terms_.known());  // stems that were not in the vocabulary may now be added to it
   const unsigned n = threads.shards(documents);
   const std::vector<size_t> bounds = shard_bounds(documents, n);
   const bool keep = longest_size(documents) <= kShort;
@@ -335,16 +346,16 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   for (const WordTable& words : own) surfaces_.words.merge(words);
 }
 
-// Empty the surfaces, which are a cache of stems.
-inline void Engine::forget() {
-  WordTable stops;
-  for (uint32_t stop = 0; stop < stops_; ++stop) stops.insert(surfaces_.words[stop]);
-  surfaces_.words = std::move(stops);
-  surfaces_.unit_of.resize(stops_);
+// Empty the surfaces, which are a cache of stems, and remove all terms that were added since `known`; needs no memory.
+inline void Engine::forget(const Terms::Known& known) {
+  surfaces_.words.truncate(stops_);
+  surfaces_.unit_of.resize(std::min<size_t>(surfaces_.unit_of.size(), stops_));
+  terms_.truncate(known);
   surfaces_.unknown = false;
 }
 
 inline void Engine::resolve(const std::vector<Bytes>& stems, bool grow) {
+  surfaces_.unit_of.reserve(surfaces_.unit_of.size() + stems.size());
   for (const Bytes& stem : stems) {
     const uint32_t unit = stem.size == 0 ? kDrop : grow ? words_.insert(stem) : words_.find(stem);
     surfaces_.unknown |= unit == kNone;

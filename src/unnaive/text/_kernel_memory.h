@@ -76,16 +76,16 @@ class Array {
     block_ = resized(block_, size_ * sizeof(T), size * sizeof(T));
     size_ = size;
   }
+  void swap(Array& other) {
+    std::swap(block_, other.block_);
+    std::swap(size_, other.size_);
+  }
   // Grow to at least `size`, with half as much again in reserve.
   void make_room(size_t size) {
     if (size > size_) resize(size + size / 2 + 64);
   }
 
  private:
-  void swap(Array& other) {
-    std::swap(block_, other.block_);
-    std::swap(size_, other.size_);
-  }
   Block block_;
   size_t size_ = 0;
 };

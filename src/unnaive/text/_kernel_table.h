@@ -39,17 +39,20 @@ class Slots {
     return {reinterpret_cast<const uint8_t*>(slots_.data()), shift_};
   }
 
-  // Grow to slots for at least this many entries.
-  void reserve(size_t used) {
+  // Grow to slots for at least this many entries; return whether they have moved. Without memory nothing changes.
+  bool reserve(size_t used) {
     unsigned bits = 64 - shift_;
     while ((size_t{2} << bits) < kHalves * used) ++bits;
-    if (bits == 64 - shift_) return;
-    const Array<Slot> old = std::move(slots_);
-    slots_ = Array<Slot>();
-    allocate(bits);
+    if (bits == 64 - shift_) return false;
+    Array<Slot> old(size_t{1} << bits);
+    old.swap(slots_);
+    shift_ = 64 - bits;
     for (size_t i = 0; i < old.size(); ++i)
       if (!old[i].is_free()) place(old[i]);
+    return true;
   }
+
+  void clear() { std::memset(static_cast<void*>(slots_.data()), 0, slots_.size() * sizeof(Slot)); }
 
   void place(const Slot& slot) {
     size_t i = begin(slot.hash());
@@ -149,6 +152,14 @@ class WordTable {
     if (slot.is_free()) slot = Slot::of(token, entry);
   }
 
+  // Remove all entries but the first n; needs no memory.
+  void truncate(uint32_t n) {
+    if (n >= size_) return;
+    size_ = n;
+    slots_.clear();
+    for (uint32_t entry = 0; entry < n; ++entry) settle(token_of((*this)[entry]), entry);
+  }
+
   // Append an entry without a slot; look-ups do not find it, but later entries keep their ids.
   uint32_t append(Bytes word) {
     if (size_ >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct words");
@@ -193,11 +204,11 @@ class WordTable {
   }
 
   __attribute__((noinline)) uint32_t search_or_add(const Token& token) {
-    const size_t i = search(token);
+    size_t i = search(token);
     if (!slots_[i].is_free()) return slots_[i].entry;
-    const uint32_t entry = append({token.text, token.length});
+    if (slots_.reserve(size_ + 2)) i = search(token);
+    const uint32_t entry = append({token.text, token.length});  // the last that may fail
     slots_[i] = Slot::of(token, entry);
-    slots_.reserve(size_ + 1);
     return entry;
   }
 
@@ -238,6 +249,13 @@ class PairTable {
     if (size_ + more > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct n-grams");
     slots_.reserve(size_ + more);
     pairs_.make_room(size_ + more + 1);
+  }
+
+  // Remove all pairs but the first n, and the terms of the others; needs no memory.
+  void truncate(uint32_t n) {
+    size_ = std::min(n, size_);
+    slots_.clear();
+    for (uint32_t entry = 0; entry < size_; ++entry) slots_.place({pairs_[entry], entry, kNone});
   }
 
   static constexpr size_t kNowhere = ~size_t{0};

@@ -77,6 +77,18 @@ class Terms {
   };
   Known known() const { return {words_->size(), grams_.size(), size()}; }
 
+  // Remove all that was added since `known`, words included; needs no memory.
+  void truncate(const Known& known) {
+    words_->truncate(known.words);
+    if (plain()) return;
+    for (size_t word = 0; word < of_word_.size(); ++word)
+      if (word >= known.words || of_word_[word] > known.terms) of_word_[word] = 0;
+    grams_.truncate(known.grams);
+    size_ = std::min(known.terms, size_);
+    for (uint32_t t = 0; t < size_; ++t)
+      if (items_[t] & kGram) grams_.at(grams_.find(grams_[items_[t] & ~kGram])).term = t;
+  }
+
   // Map the terms that a copy, which counted later documents, has added since `known` to ids here; new terms get the
   // next ids.
   std::vector<uint32_t> merge(const Terms& copy, const Known& known) {

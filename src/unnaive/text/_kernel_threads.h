@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <functional>
-#include <system_error>
-#include <thread>
 #include <vector>
 
+#include "../base/_threads.h"
 #include "_kernel_text.h"
 
 namespace unnaive {
@@ -73,29 +71,15 @@ inline double thread_seconds() {
 
 // Call work(shard) for every shard, the first on this thread; the first exception is rethrown here.
 template <class Work>
-void run_sharded(unsigned shards, Stop& stop, Work&& work) {
-  if (shards == 1) return work(0);
-  std::vector<std::exception_ptr> errors(shards);
-  const auto guarded = [&](unsigned shard) {
+void run_sharded(unsigned shards, Stop& stop, const Work& work) {
+  on_threads(shards, [&](unsigned shard) {
     try {
       work(shard);
     } catch (...) {
-      errors[shard] = std::current_exception();
       stop.now = true;
+      throw;
     }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned shard = 1; shard < shards; ++shard) {
-    try {
-      threads.emplace_back(guarded, shard);
-    } catch (const std::system_error&) {
-      guarded(shard);  // the system gives no more threads
-    }
-  }
-  guarded(0);
-  for (auto& thread : threads) thread.join();
-  for (const auto& error : errors)
-    if (error) std::rethrow_exception(error);
+  });
 }
 
 // The same; returns the processor seconds of the slowest shard, the time it would take with one core for each shard.

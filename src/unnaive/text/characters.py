@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.base.locks import fork_safe_lock
 from unnaive.base.sparse import csr_array
@@ -34,6 +35,25 @@ class MixedRows:
         self.grams, self.units, self.words = grams, units, words
 
 
+class Known(NamedTuple):
+    """What an engine has given columns to; replaced as a whole, so that an interrupted call leaves no half of it.
+
+    parts         the terms, in parts
+    size          their number
+    term_columns  the column of each term of the engine of words
+    n_grams       the number of distinct n-grams in the kernel's table
+    """
+
+    parts: tuple[Vocabulary, ...]
+    size: int
+    term_columns: NDArray[np.int32]
+    n_grams: int
+
+    def followed_by(self, terms: Vocabulary, **changes: Any) -> Known:
+        """The same with more terms."""
+        return self._replace(parts=(*self.parts, terms), size=self.size + len(terms), **changes)
+
+
 class CharacterEngine:
     """Counts character n-grams, and with analyzer "both" also word terms; in every call word terms come first.
 
@@ -44,31 +64,32 @@ class CharacterEngine:
         self, rule: TokenRule, vocabulary: Vocabulary, threads: int, make: Callable[[TokenRule, Vocabulary], Any]
     ) -> None:
         self.rule, self.threads = rule, threads
-        self._parts, self._size = [vocabulary], len(vocabulary)
         is_gram = which_are_grams(vocabulary)
         self._kind = (*rule.char_ngrams, BORDERS[rule.char_borders])
         self._grams = make_grams(self._kind, vocabulary, np.flatnonzero(is_gram))
         self._term_engine: Any = None
-        self._term_columns = NO_CELLS
+        term_columns = NO_CELLS
         if rule.analyzer == "both":
             word_ids = np.flatnonzero(~is_gram)
             self._term_engine = make(replace(rule, analyzer="word"), vocabulary.take(word_ids))
-            self._term_columns = word_ids.astype(np.int32)
+            term_columns = word_ids.astype(np.int32)
+        self._known = Known((vocabulary,), len(vocabulary), term_columns, len(self._grams))
         self._lock = fork_safe_lock()  # counting caches units, even if the vocabulary is fixed
         self._unit_engine = self._make_unit_engine()
 
     def __len__(self) -> int:
-        return self._size
+        return self._known.size
 
     def vocabulary(self) -> Vocabulary:
         """The terms so far."""
         with self._lock:
-            if len(self._parts) > 1:
-                arrays = [part.to_arrays() for part in self._parts]
+            if len(self._known.parts) > 1:
+                arrays = [part.to_arrays() for part in self._known.parts]
                 sizes = np.concatenate([np.diff(offsets) for _, offsets in arrays])
                 offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-                self._parts = [Vocabulary.trusted(np.concatenate([blob for blob, _ in arrays]), offsets)]
-            return self._parts[0]
+                whole = Vocabulary.trusted(np.concatenate([blob for blob, _ in arrays]), offsets)
+                self._known = self._known._replace(parts=(whole,))
+            return self._known.parts[0]
 
     def count(self, texts: Texts, grow: bool) -> KernelRows:
         """(counts, ids, row offsets) of the texts; ids ascend in each row."""
@@ -95,15 +116,14 @@ class CharacterEngine:
     def _count_terms(self, texts: Texts, grow: bool) -> tuple[Any, Any, Any, Any]:
         if self._term_engine is None:
             return NO_CELLS, NO_CELLS, np.zeros(len(texts) + 1, np.int64), NO_CELLS
-        before = len(self._term_engine)
         counts, ids, ends = self._term_engine.count(texts, grow)
-        more = len(self._term_engine) - before
-        if more:
-            self._term_columns = np.concatenate([self._term_columns, np.arange(len(self), len(self) + more)]).astype(
-                np.int32
-            )
-            self._append(self._term_engine.vocabulary().since(before))
-        return counts, ids.astype(np.int32, copy=False), ends.astype(np.int64), self._term_columns
+        before = len(self._known.term_columns)
+        if len(self._term_engine) > before:
+            terms = self._term_engine.vocabulary().since(before)
+            columns = np.arange(len(self), len(self) + len(terms), dtype=np.int32)
+            columns = np.concatenate([self._known.term_columns, columns])
+            self._known = self._known.followed_by(terms, term_columns=columns)
+        return counts, ids.astype(np.int32, copy=False), ends.astype(np.int64), self._known.term_columns
 
     def _count_units(self, texts: Texts, grow: bool) -> KernelRows:
         full = len(self._unit_engine) > REMEMBERED or self._grams.cells() > REMEMBERED_CELLS
@@ -111,15 +131,12 @@ class CharacterEngine:
             self._grams.forget()
             self._unit_engine = self._make_unit_engine()
         counts, ids, ends = self._unit_engine.count(texts, True)
-        before = len(self._grams)
-        size = self._grams.learn(self._unit_engine.kernel, grow=grow, next=len(self))
-        if size > len(self):
-            self._append(Vocabulary.trusted(*self._grams.terms(before, ord(GRAM))))
+        before = self._known.n_grams
+        self._grams.learn(self._unit_engine.kernel, grow=grow, next=len(self), known=before)
+        if len(self._grams) > before:
+            terms = Vocabulary.trusted(*self._grams.terms(before, ord(GRAM)))
+            self._known = self._known.followed_by(terms, n_grams=len(self._grams))
         return counts, ids.astype(np.int32, copy=False), ends.astype(np.int64)
-
-    def _append(self, terms: Vocabulary) -> None:
-        self._parts.append(terms)
-        self._size += len(terms)
 
     def _make_unit_engine(self) -> NativeEngine:
         units = replace(

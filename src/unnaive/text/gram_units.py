@@ -95,7 +95,7 @@ class GramUnits:
 
         engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True).kernel
         cut = make_grams(self.kind, Vocabulary(), np.zeros(0, np.int64))
-        cut.learn(engine, grow=True, next=0)
+        cut.learn(engine, grow=True, next=0, known=0)
         return cut, Vocabulary.trusted(*cut.terms(0, ord(GRAM)))
 
     def _join_natively(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:

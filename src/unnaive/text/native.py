@@ -88,8 +88,14 @@ class NativeEngine:
             if self.rule.stem is None:
                 return use(texts, **options)
             with self._stems:
-                self._learn(texts, learn)
-                return use(texts, **options)
+                known = self.kernel.known()
+                try:
+                    self._learn(texts, learn)
+                    return use(texts, **options)
+                except BaseException:  # also Ctrl-C: words that were not counted are no terms
+                    if learn:
+                        self.kernel.forget(known)
+                    raise
         except UnnaiveError:
             raise  # already has a clear message, e.g. that no stemmer is installed
         except ValueError as error:
@@ -98,7 +104,7 @@ class NativeEngine:
     def _learn(self, texts: Texts, grow: bool) -> None:
         """Compute the stem of every new word, once."""
         if self.kernel.surfaces() > REMEMBERED:
-            self.kernel.forget()
+            self.kernel.forget(self.kernel.known())
         self.kernel.learn(texts, grow=grow, **self.options)
         words = self.kernel.pending()
         if words:

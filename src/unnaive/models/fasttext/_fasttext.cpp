@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
@@ -30,10 +31,10 @@ using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr size_t kBlock = 32;       // rows that are summed in 32 bits before the sum is added in 64 bits
 constexpr size_t kSoon = 1 << 16;   // numbers (floats) in rows that are prefetched before they are needed
-constexpr double kLargest = 1e36;     // of a row that includes n-grams: the sum of kBlock rows stays finite in 32 bits
+constexpr double kLargest = 1e36;   // of a row that includes n-grams: the sum of kBlock rows stays finite in 32 bits
 constexpr size_t kShare = 1 << 15;  // bytes of text for which another thread is started
 
-// The buffers of a thread, reused for every group of texts.
+// The buffers of a shard, reused for every group of texts and in later calls.
 struct Space : Reading {
   std::vector<uint8_t> utf8;
   // first row of each text; number of words and character n-grams of each text
@@ -43,6 +44,36 @@ struct Space : Reading {
   Ranking ranking;
 
   bool empty(size_t text) const { return starts[text] == starts[text + 1]; }
+};
+
+// Buffers that are not in use. A signal handler that predicts in the middle of a prediction takes others.
+class SpacePool {
+ public:
+  struct Taken {
+    SpacePool& pool;
+    std::unique_ptr<Space> space;
+
+    Taken(SpacePool& from, std::unique_ptr<Space> taken) : pool(from), space(std::move(taken)) {}
+    Taken(const Taken&) = delete;
+    ~Taken() {
+      const std::lock_guard<std::mutex> lock(pool.mutex_);
+      if (pool.free_.size() < kMost) pool.free_.push_back(std::move(space));
+    }
+  };
+
+  SpacePool() { free_.reserve(kMost); }
+  Taken take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (free_.empty()) return {*this, std::make_unique<Space>()};
+    auto space = std::move(free_.back());
+    free_.pop_back();
+    return {*this, std::move(space)};
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Space>> free_;
 };
 
 class Engine {
@@ -159,8 +190,8 @@ class Engine {
     const std::function<void()> signals = listen;
     Stop stop;
     run_sharded(shards, stop, [&](unsigned shard) {
-      thread_local Space kept;
-      Space& space = kept;  // looks up the thread-local address once
+      const SpacePool::Taken taken = spaces_.take();
+      Space& space = *taken.space;
       Listener listener{signals, shard == 0};
       for (size_t row = bounds[shard]; row < bounds[shard + 1] && !stop.now;) {
         const size_t n = std::min(bounds[shard + 1] - row, kTexts);
@@ -330,6 +361,7 @@ class Engine {
     if (best <= most) best = std::nextafter(most, std::numeric_limits<double>::infinity());
   }
 
+  mutable SpacePool spaces_;
   Vector<uint8_t> blob_;
   Table<float> rows_;
   size_t width_, n_labels_;

@@ -1,14 +1,14 @@
 // A queue of jobs for several threads, while the calling thread waits, checks for Ctrl-C and reports progress.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
+
+#include "../../base/_threads.h"
 
 namespace unnaive {
 
@@ -21,7 +21,8 @@ struct Monitor {
 
 class Queue {
  public:
-  Queue(int64_t count, Monitor& monitor) : count_(count), monitor_(monitor) {}
+  // `workers` threads will call drain().
+  Queue(int64_t count, unsigned workers, Monitor& monitor) : count_(count), monitor_(monitor), running_(workers) {}
 
   // The loop of a worker: run jobs until none is left or one has failed.
   template <class Work>
@@ -44,11 +45,6 @@ class Queue {
     monitor_.stop = true;
   }
 
-  void enter() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++running_;
-  }
-
   bool finished_within(std::chrono::milliseconds time) {
     std::unique_lock<std::mutex> lock(mutex_);
     return done_.wait_for(lock, time, [&] { return running_ == 0; });
@@ -62,7 +58,7 @@ class Queue {
   const int64_t count_;
   Monitor& monitor_;
   std::atomic<int64_t> next_{0};
-  int64_t running_ = 0;
+  unsigned running_;
   std::exception_ptr error_;
   std::mutex mutex_;
   std::condition_variable done_;
@@ -72,25 +68,18 @@ class Queue {
 // here.
 template <class Work, class Watch>
 void run_jobs(int64_t count, int n_threads, Monitor& monitor, const Work& work, const Watch& watch) {
-  Queue queue(count, monitor);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < n_threads && i < count; ++i) {
-    queue.enter();
-    try {
-      threads.emplace_back([&] { queue.drain(work); });
-    } catch (const std::system_error&) {  // the system gives no more threads: this one does their share
-      queue.drain(work);
-      break;
+  const auto workers = static_cast<unsigned>(std::max<int64_t>(0, std::min<int64_t>(n_threads, count)));
+  Queue queue(count, workers, monitor);
+  on_threads(workers + 1, [&](unsigned part) {
+    if (part) return queue.drain(work);
+    while (!queue.finished_within(std::chrono::milliseconds(50))) {
+      try {
+        watch();
+      } catch (...) {
+        queue.fail(std::current_exception());
+      }
     }
-  }
-  while (!queue.finished_within(std::chrono::milliseconds(50))) {
-    try {
-      watch();
-    } catch (...) {
-      queue.fail(std::current_exception());
-    }
-  }
-  for (auto& thread : threads) thread.join();
+  });
   queue.rethrow();
   watch();
 }

@@ -1,0 +1,115 @@
+"""Signals and forks in the middle of native calls: what comes after them gives the right answers."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from support.apart import run_apart
+
+from unnaive.text.backend import kernel
+
+pytestmark = [
+    pytest.mark.skipif(kernel is None, reason="built without a compiler"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and forks are those of POSIX"),
+]
+
+INTERRUPTED = """
+import random, signal, sys
+import numpy as np
+from unnaive.text import native
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+
+rng = random.Random(0)
+words = [f"w{rng.getrandbits(24):x}" for _ in range(60_000)]
+texts = [" ".join(rng.choices(words, k=2_000)) for _ in range(300)]
+few = texts[:20]
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+for options in ({}, {"ngrams": (1, 2)}, {"stem": "porter"}, {"analyzer": "both"}, {"analyzer": "char"}):
+    rule = TokenRule(**options)
+    expected = TextCounter(rule, threads=2)
+    table = expected.count(few, grow=True)
+    counter, interrupted = TextCounter(rule, threads=2), 0
+    counter.count(few[:5], grow=True)
+    for seconds in (0.002, 0.01, 0.03, 0.05, 0.1, 0.2):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            counter.count(texts, grow=True)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            interrupted += 1
+        found, terms = counter.count(few, grow=True), counter.vocabulary.terms
+        assert len(set(terms)) == len(terms) == found.shape[1], options
+        columns = counter.vocabulary.ids(expected.vocabulary.terms)
+        assert (found[:, columns] != table).nnz == 0 and found.sum() == table.sum(), (options, seconds)
+        if found.shape[1] == table.shape[1]:
+            assert terms == expected.vocabulary.terms or "analyzer" in options, options
+    assert interrupted, options
+"""
+
+
+@pytest.mark.slow
+def test_a_counter_that_was_interrupted_counts_on():
+    run_apart(INTERRUPTED, seconds=300)
+
+
+HANDLER = """
+import signal, sys
+import numpy as np
+from support.fasttext_files import KINDS, TEXTS, write_fasttext
+from unnaive.models.fasttext.importing import import_fasttext
+
+path = sys.argv[1] + "/a.bin"
+with open(path, "wb") as file:
+    file.write(write_fasttext(KINDS["softmax-subwords"]))
+reader = import_fasttext(path, fold=False).reader
+texts = [f"the of {number} je da i привет {number % 77}" * 20 for number in range(40_000)]
+others = ["internationalisation " * 300, "das und"] * 10
+expected, others_expected = reader.scores_and_known(texts)[0], reader.scores_and_known(others)[0]
+calls = []
+
+def predict(*_):
+    calls.append(np.array_equal(reader.scores_and_known(others)[0], others_expected))
+
+signal.signal(signal.SIGALRM, predict)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+found = [reader.scores_and_known(texts)[0] for _ in range(3)]
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert len(calls) > 3 and all(calls), calls
+assert all(np.array_equal(scores, expected) for scores in found)
+"""
+
+
+def test_a_signal_handler_may_predict_while_fasttext_predicts(tmp_path):
+    run_apart(HANDLER, str(tmp_path), PYTHONPATH=str(Path(__file__).parent.parent), UNNAIVE_THREADS="1")
+
+
+FORKED = """
+import os, sys, threading
+import numpy as np
+from unnaive.scaleout.scratch import arrays_on_disk
+
+with arrays_on_disk(sys.argv[1], least=1 << 16):
+    kept, gone = np.arange(1 << 16), np.arange(1 << 16)
+    del gone  # its file waits to be used again
+    child = os.fork()
+    if child == 0:
+        assert kept[-1] == len(kept) - 1
+        kept[:] = -1
+        again = np.full(1 << 16, 7)
+        os._exit(0 if (kept == -1).all() and (again == 7).all() else 1)
+    again = np.full(1 << 16, 3)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (kept == np.arange(1 << 16)).all(), "the child wrote to the parent's array"
+    assert (again == 3).all(), "the child wrote to the parent's new array"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arrays in files are those of Linux")
+def test_arrays_on_disk_are_not_shared_with_a_forked_child(tmp_path):
+    run_apart(FORKED, str(tmp_path))
