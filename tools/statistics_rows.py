@@ -262,14 +262,27 @@ def split_results(data: Collection, seed: int, n_folds: int = 0) -> Results:
 def record_of(split: int, method: int, right: np.ndarray, n_train: int) -> Record:
     """A record of `compare`: one method on one split."""
     return Record(
-        "simulated#1", "random", 0, split, f"method {method}", {}, "accuracy", float(right.mean()), 0.0,
-        n_train=n_train, n_test=len(right), right=np.packbits(right).tobytes().hex(),
-    )  # fmt: skip
+        data="simulated#1",
+        protocol="random",
+        split=split,
+        seed=0,
+        model=f"method {method}",
+        parameters={},
+        measure="accuracy",
+        value=float(right.mean()),
+        seconds=0.0,
+        n_train=n_train,
+        n_test=len(right),
+        right=np.packbits(right).tobytes().hex(),
+    )
 
 
 def called_different(records: list[Record]) -> float:
-    """Whether `compare` calls two methods different."""
-    return float(pairwise_tests(records)[0].verdict in ("better", "worse"))
+    """Whether `compare` calls two methods different; an error if it does not test them, so that no row is empty."""
+    (test,) = pairwise_tests(records)
+    if test.tested is None:
+        raise RuntimeError(f"{test.splits} splits are not tested: the row measures nothing")
+    return float(test.verdict in ("better", "worse"))
 
 
 def equal_methods_differ(splits: int, n_folds: int = 0) -> Callable[[Collection, int], float]:
@@ -352,7 +365,6 @@ DRIFT_ROWS = (
     Row("area-copies", AREA, "300, 10 % copies", "at least", 0.95, area_interval(300, 300, copies=COPIES)),
     Row("terms", TERMS, "300 old and new texts", "at most", 0.05, any_term_changed(300)),
     Row("terms-copies", TERMS, "300, 10 % copies", "at most", 0.05, any_term_changed(300, copies=COPIES)),
-    Row("compare-1", COMPARE, "1 split", "at most", 0.05, equal_methods_differ(1)),
     Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5)),
     Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10)),
     Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30)),

@@ -217,3 +217,15 @@ def test_names_are_distinct_and_numbered_from_the_class():
     tree = (Node((0,), ()), Node((1,), ()), Node((), (0, 1)), Node((2,), (2,)))
     names = node_names(tree, ["a", "hidden1", "c"], "c")
     assert names == ("a", "hidden1", "c", "hidden2", "hidden3", "hidden1'", "class c")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fractional_weights_give_no_nan(seed):
+    """Sums of weights pass their totals by a rounding error: a share of 1 + 2e-16 had no logarithm."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((30, 6)) < 0.6).astype(np.int8)
+    X[:, 0] = 1  # in every document
+    cases = Cases.of(X, rng.random(30) < 0.4, rng.random(30))
+    found = feature_information(cases, range(6))
+    assert np.isfinite(found).all()
+    assert found[0] == pytest.approx(0, abs=1e-12)

@@ -18,11 +18,17 @@ SMALL_COUNT = 1 << 15  # logarithms of smaller integer counts are looked up in a
 
 
 def _log_frequency(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """1 + log n, and 0 where n is 0; the logarithm is computed once for each distinct integer."""
+    """1 + log n, and n where it is below 1; the logarithm is computed once for each distinct integer.
+
+    Below 1/e, which rows of TF-IDF are full of, 1 + log n would be negative; n joins it at 1 with the same slope.
+
+    >>> _log_frequency(np.array([0.0, 0.1, 1.0, np.e]))
+    array([0. , 0.1, 1. , 2. ])
+    """
     if counts.dtype.kind in "iu" and counts.size > SMALL_COUNT and 0 <= counts.min() <= counts.max() < SMALL_COUNT:
         return np.asarray(_log_frequency(np.arange(counts.max() + 1.0))[counts])
     values = np.asarray(counts, np.float64)
-    return np.where(values > 0, 1 + np.log(np.maximum(values, 1e-300)), 0.0)
+    return np.where(values < 1, np.maximum(values, 0.0), 1 + np.log(np.maximum(values, 1.0)))
 
 
 TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
@@ -54,7 +60,8 @@ def _row_sums(values: NDArray[Any], indptr: NDArray[Any]) -> NDArray[np.float64]
 class Weighting:
     """z = norm(tf(x) ∘ idf); every step optional.
 
-    tf    "raw" n, "binary" [n > 0], "log" 1 + log n, "fixed-point" the number that a cell of a vector stands for
+    tf    "raw" n, "binary" [n > 0], "log" 1 + log n (n below 1), "fixed-point" the number that a cell of a vector
+          stands for
     idf   a factor for each term (n_terms,), or None
     norm  "l1" or "l2" divides each document by its length; None leaves it. Empty documents stay empty.
 

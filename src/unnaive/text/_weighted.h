@@ -14,7 +14,7 @@ struct Weighted {
   double value;
 };
 
-// 1 + log n, from a table for small counts; 0 for values that are not above 0.
+// 1 + log n, from a table for small counts; n below 1, where it joins with the same slope; 0 for values not above 0.
 class LogCounts {
  public:
   LogCounts() {
@@ -25,7 +25,7 @@ class LogCounts {
     return at < table_.size() ? table_[at] : 1.0 + std::log(static_cast<double>(at));
   }
   double operator()(double n) const {
-    if (!(n > 0)) return 0.0;
+    if (!(n >= 1)) return n > 0 ? n : 0.0;
     const bool small = n < static_cast<double>(table_.size()) && n == static_cast<double>(static_cast<int>(n));
     return small ? table_[static_cast<size_t>(n)] : 1.0 + std::log(n);
   }

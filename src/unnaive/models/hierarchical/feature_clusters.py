@@ -58,7 +58,9 @@ def _shares_of_counts(cases: Cases, present: Floats) -> Floats:
     if_absent = np.divide(
         cases.positive.sum() - present[1], total - some, out=np.full(some.shape, inside), where=some < total
     )
-    return np.stack([some / total, if_present, if_absent])
+    # sums of fractional weights may pass their totals by a rounding error, and a share above 1 has no logarithm
+    shares: Floats = np.clip(np.stack([some / total, if_present, if_absent]), 0.0, 1.0)
+    return shares
 
 
 def clusters_by_average(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:

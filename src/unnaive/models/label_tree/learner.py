@@ -44,7 +44,9 @@ class LabelTree(DocumentsModel):
     )
 
     levels: int | None = setting(
-        "Levels of the tree, labels included; None: 1, from 1,000 labels on 2, from 65,536 labels on 3.", default=None
+        "Levels of the tree, labels included; None: 1, from 1,000 labels on 2, from 65,536 labels on 3.",
+        default=None,
+        at_least=1,
     )
     beam: int = setting("Number of groups per level that are kept for a document.", default=10, at_least=1)
     C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
