@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import unnaive
+from unnaive.models.catalogue import MODELS, find_model
 
 NETWORKS = {"restarts": 4, "average": 1, "features": 8}
 SMALL: dict[str, dict[str, Any]] = {
@@ -49,9 +50,8 @@ RULES: dict[str, dict[str, Any]] = {
 
 @cache
 def find_models() -> dict[str, Any]:
-    """The estimators by name; of the public names those that say what they learn from."""
-    public = (getattr(unnaive, name) for name in dir(unnaive))
-    return {one.name: one for one in public if hasattr(one, "traits")}
+    """The estimators of the catalogue by name."""
+    return {name: find_model(name) for name in MODELS}
 
 
 def read_rows(path: str) -> tuple[list[str], list[str]]:

@@ -119,11 +119,13 @@ class Linear(Scorer):
             dense = dense + (self.term_offset if terms is None else self.term_offset[terms])
         return dense
 
-    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
+    def contributions(
+        self, document: Sparse, chosen: int, rival: int | None, possible: NDArray[np.bool_] | None = None
+    ) -> Contributions:
         """The summands of the score: z_t · (weight of the class − that of the reference).
 
-        The reference is the rival, else the mean over exclusive classes, else zero: log-odds, cosines and margins have
-        a meaning by themselves.
+        The reference is the rival, else the mean over the `possible` exclusive classes (n_classes,), by default those
+        with documents, else zero: log-odds, cosines and margins have a meaning by themselves.
         """
         features = self.weighting.apply(document)
         weights = self.weights(features.indices).astype(np.float64, copy=False)  # files may contain float32
@@ -131,18 +133,21 @@ class Linear(Scorer):
         if rival is not None:
             base, values = base - self.bias[rival], values - weights[rival]
         elif self.meaning.exclusive:
-            possible = np.isfinite(self.bias)  # a class without documents is not a reference
+            possible = np.isfinite(self.bias) if possible is None else possible
             base, values = base - self.bias[possible].mean(), values - weights[possible].mean(axis=0)
         return Contributions(float(base), features.data * values)
 
-    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+    def strongest_terms(
+        self, chosen: int, frequency: Floats | None, limit: int, possible: NDArray[np.bool_] | None = None
+    ) -> list[tuple[int, float]]:
         """Ranked by occurrences per document of the class × value², which puts informative words before both rare and
         frequent ones; by value only if counts were not kept.
         """
         row = csr_array(self.sparse_weights[[chosen], :])
         columns = row.indices if row.nnz else np.arange(0)
         weights = self.weights(columns)
-        values = weights[chosen] - (weights.mean(axis=0) if self.meaning.exclusive else 0.0)
+        possible = np.isfinite(self.bias) if possible is None else possible
+        values = weights[chosen] - (weights[possible].mean(axis=0) if self.meaning.exclusive else 0.0)
         rank = np.maximum(values, 0) ** 2 * (1.0 if frequency is None else frequency[columns])
         best = [int(at) for at in np.lexsort((columns, -rank))[:limit] if values[at] > 0]
         return [(int(columns[at]), float(values[at])) for at in best]

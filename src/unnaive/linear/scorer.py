@@ -41,8 +41,9 @@ class Contributions:
 class Scorer(ABC):
     """Scores of documents for classes; Linear is the usual one, networks, trees and neighbours have others.
 
-    A scorer says whether its scores are probabilities, what each term contributes, which terms are strongest, its
-    Bayesian network if it has one, and its form without training documents.
+    A class without documents scores −∞, so that it is never predicted; probabilities, calibrations and explanations
+    leave it out. A scorer says whether its scores are probabilities, what each term contributes, which terms are
+    strongest, its Bayesian network if it has one, and its form without training documents.
     """
 
     kind: ClassVar[str]  # its name in model files
@@ -120,13 +121,18 @@ class Scorer(ABC):
             scores = self.scores(csr_array(rows))
             leads.append(scores[:, chosen] - self._reference(scores, rival))
         lead = np.concatenate(leads)
+        if not np.isfinite(lead[0]):  # a class without documents: no term changes its score
+            return float(lead[0]), np.zeros(end)
         return float(lead[0]), lead[0] - lead[1:]
 
     def _reference(self, scores: Floats, rival: int | None) -> Any:
         """The reference of a score: the rival's, the mean of exclusive classes, or zero."""
         if rival is not None:
             return scores[:, rival]
-        return scores.mean(axis=1) if self.meaning.exclusive else 0.0
+        if not self.meaning.exclusive:
+            return 0.0
+        possible = np.isfinite(scores)  # classes without documents are not a reference
+        return np.where(possible, scores, 0.0).sum(axis=1) / np.maximum(possible.sum(axis=1), 1)
 
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
         """Further details about terms of a document, by column; keywords of `Evidence`."""

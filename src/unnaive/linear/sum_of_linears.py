@@ -24,7 +24,7 @@ class SumOfLinears(Scorer):
     """score = bias + Σ_parts linear(x[columns]), log-odds of each class; `link` says whether classes are exclusive.
 
     parts  the columns of each part, ascending, and the linear model over them
-    bias   (n_classes,)
+    bias   (n_classes,); −∞ for a class without documents, which is never predicted
     """
 
     kind: ClassVar[str] = "pool"
@@ -70,12 +70,13 @@ class SumOfLinears(Scorer):
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """The contributions of all parts, summed per term."""
-        reference = self.bias.mean() if self.meaning.exclusive else 0.0
+        possible = np.isfinite(self.bias)
+        reference = self.bias[possible].mean() if self.meaning.exclusive else 0.0
         base = float(self.bias[chosen] - (reference if rival is None else self.bias[rival]))
         values = np.zeros(document.shape[1])
         for columns, linear in self.parts:
             row = take_columns(csr_array(document), columns)
-            part = linear.contributions(row, chosen, rival)
+            part = linear.contributions(row, chosen, rival, possible)
             base += part.base
             values[columns[row.indices]] += part.values
         return Contributions(base, values[document.indices])
@@ -88,7 +89,8 @@ class SumOfLinears(Scorer):
         term_frequency: Floats | None = None if frequency is None else frequency[columns]
         if term_frequency is None and linear.weighting.idf is not None:
             term_frequency = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, from idf
-        return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, term_frequency, limit)]
+        strongest = linear.strongest_terms(chosen, term_frequency, limit, np.isfinite(self.bias))
+        return [(int(columns[term]), value) for term, value in strongest]
 
     def used_terms(self) -> Ids | None:
         """The columns that any part reads; None if all columns are read."""
@@ -124,7 +126,7 @@ class SumOfLinears(Scorer):
             n_terms = read_whole(settings["n_terms"], "n_terms")
             link = choose(list(LINKS), settings["link"], "link")
             own_arrays = {name: array for name, array in arrays.items() if not _part_number(name, settings["parts"])}
-            check_rules(own_arrays, {"bias": ArrayRule("float", ("classes",))})
+            check_rules(own_arrays, {"bias": ArrayRule("float", ("classes",), or_minus_infinity=True)})
             bias = own_arrays["bias"].astype(np.float64, copy=False)
             parts = [_read_part(arrays, number, about, n_terms, len(bias))
                      for number, about in enumerate(settings["parts"])]  # fmt: skip

@@ -20,7 +20,7 @@ from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
-from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
+from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -41,7 +41,7 @@ RULES = {
     "members": ArrayRule("whole", ("mixtures",), 1, 1 << 16),
     "n_parents": ArrayRule("whole", ("members",), 0, MOST_PARENTS),
     "terms": ArrayRule("whole", ("parents",), 0, below="all_terms"),
-    "tables": ArrayRule("float", ("cells",), ABOVE_ZERO, 1 + 1e-9),
+    "tables": ArrayRule("float", ("cells",), 0, 1 + 1e-9),
 }
 
 
@@ -72,9 +72,10 @@ class DiagnosticNetworks(Scorer):
         """Log posteriors, or their log-odds, of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         columns = csc_array(X)
         posteriors = [self._posterior(columns, mixture) for mixture in self.mixtures]
-        if self.link == "softmax":
-            return np.log(posteriors[0])
-        return np.stack([np.log(posterior[:, 1]) - np.log(posterior[:, 0]) for posterior in posteriors], axis=1)
+        with np.errstate(divide="ignore"):  # a class without documents has probability 0
+            if self.link == "softmax":
+                return np.log(posteriors[0])
+            return np.stack([np.log(posterior[:, 1]) - np.log(posterior[:, 0]) for posterior in posteriors], axis=1)
 
     def _posterior(self, X: Sparse, mixture: tuple[DiagnosticNetwork, ...]) -> Floats:
         tables = [network.table[codes_of(X[:, network.terms].toarray() > 0)] for network in mixture]
@@ -126,6 +127,9 @@ class DiagnosticNetworks(Scorer):
             check_keys(settings, "link", "n_terms", "n_states")
             n_terms, n_states = (read_whole(settings[name], name) for name in ("n_terms", "n_states"))
             networks = _unpack(arrays, n_terms, n_states)
+            rest = [network.table[:, 0] for mixture in networks for network in mixture if link == "log-odds"]
+            if any(not bool(p.all()) for p in rest):
+                raise ValueError("the probability of another class is 0")
         if (link == "softmax" and len(networks) != 1) or (link == "log-odds" and n_states != 2):
             raise BadModel("the networks in this model have parts that do not match; train it again")
         return cls(networks, n_terms, link)
@@ -201,7 +205,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
         report = rounds_of(progress if n_problems == 1 else None, self.traits.name, self.members)
         for terms, cases in report_classes(problems, n_problems, progress, self.traits.name):
-            tables = ProbabilityTables(cases, self.alpha)
+            tables = ProbabilityTables(cases, self.alpha, scheme == "multiclass")
             chosen = choose_members(tables, self.members, self.parents, report)
             mixtures.append(tuple(DiagnosticNetwork(terms[list(members)], tables.table(members)) for members in chosen))
         return Learnt(DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme]))
@@ -213,11 +217,12 @@ class ProbabilityTables:
 
     cases: DistinctCases
     alpha: float
+    exclusive: bool = True  # whether the states are the classes, not the rest and one class
 
     @property
     def prior(self) -> Floats:
         """P(state) with one pseudo-count each (n_states,)."""
-        return state_prior(self.cases.totals)
+        return state_prior(self.cases.totals, exclusive=self.exclusive)
 
     def codes(self, parents: tuple[int, ...]) -> Ids:
         """The joint state of these terms in each case, the first the highest bit (n_cases,)."""

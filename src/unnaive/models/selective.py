@@ -26,7 +26,7 @@ from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
-from unnaive.models.state_prior import state_prior
+from unnaive.models.state_prior import log_state_prior
 
 TIE = 1e-9  # log-likelihood per document
 
@@ -102,10 +102,13 @@ class Bernoulli:
     absent: Floats
 
     @classmethod
-    def of(cls, with_term: Floats, totals: Floats, alpha: float) -> Bernoulli:
-        """From documents with each term by state (states, k), and documents of each state (states,)."""
+    def of(cls, with_term: Floats, totals: Floats, alpha: float, *, exclusive: bool) -> Bernoulli:
+        """From documents with each term by state (states, k), and documents of each state (states,).
+
+        The states are `exclusive` classes, or the rest and one class.
+        """
         p = (with_term + alpha) / (totals[:, None] + 2 * alpha)
-        return cls(np.log(state_prior(totals)), np.log(p), np.log1p(-p))
+        return cls(log_state_prior(totals, exclusive=exclusive), np.log(p), np.log1p(-p))
 
     def over(self, taken: list[int]) -> tuple[Floats, Floats]:
         """Weights (states, taken) and biases (states,) of naive Bayes over some of the terms."""
@@ -132,7 +135,7 @@ class _Documents:
         pool = informative_terms(information_gain(self.counts), k)
         with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
         state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
-        return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
+        return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha, exclusive=True), state
 
     def one_class(self, c: int, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
         """The same for one class (1) and its complement (0)."""
@@ -141,7 +144,8 @@ class _Documents:
         pool = informative_terms(class_gain(self.counts, c), k)
         with_term = np.stack([df[pool] - inside[pool], inside[pool]])
         state = (self.by_class[:, [c]].toarray()[:, 0] > 0).astype(np.int64)
-        return pool, Bernoulli.of(with_term, np.array([total - n_inside, n_inside], np.float64), alpha), state
+        totals = np.array([total - n_inside, n_inside], np.float64)
+        return pool, Bernoulli.of(with_term, totals, alpha, exclusive=False), state
 
 
 def choose_terms(

@@ -19,7 +19,7 @@ from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
-from unnaive.models.state_prior import state_prior
+from unnaive.models.state_prior import log_state_prior
 from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
 
 
@@ -64,9 +64,10 @@ class SuperParentTAN(TreeAugmentedNB):
         for terms, cases in report_classes(problems, n_problems, progress, self.traits.name):
             parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
             estimates = Estimates.of(cases, self.prior_cases)
-            grown.append((terms, parents, estimates.tree_logs(parents), np.log(state_prior(cases.totals))))
-        terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
-        return Learnt(FeatureTrees(terms, parents, logs, prior, int(X.shape[1]), LINK_OF_SCHEME[scheme]))
+            prior = log_state_prior(cases.totals, exclusive=scheme == "multiclass")
+            grown.append((terms, parents, estimates.tree_logs(parents), prior))
+        terms, parents, logs, priors = (np.stack(part) for part in zip(*grown, strict=True))
+        return Learnt(FeatureTrees(terms, parents, logs, priors, int(X.shape[1]), LINK_OF_SCHEME[scheme]))
 
 
 @dataclass(frozen=True, eq=False)

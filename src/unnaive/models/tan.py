@@ -32,12 +32,12 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting, schem
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
-from unnaive.models.state_prior import state_prior
+from unnaive.models.state_prior import log_state_prior
 
 RULES = {
     "terms": ArrayRule("whole", ("trees", "k"), 0, below="all_terms"),
     "parents": ArrayRule("whole", ("trees", "k"), -1, below="k"),
-    "prior": ArrayRule("float", ("trees", "states"), most=1e-9),
+    "prior": ArrayRule("float", ("trees", "states"), most=1e-9, or_minus_infinity=True),
     "logs": ArrayRule("float", ("trees", "states", "k", 2, 2), most=1e-9),
 }
 
@@ -135,6 +135,7 @@ def _is_sound(trees: FeatureTrees) -> bool:
     """Whether the numbers of trees and states match the link, and no feature is its own ancestor."""
     n_trees, states = trees.prior.shape
     fits = n_trees == 1 if trees.link == "softmax" else n_trees >= 1 and states == 2
+    fits = fits and (trees.link == "softmax" or bool(np.isfinite(trees.prior[:, 0]).all()))
     return fits and not any(_has_cycle(parents) for parents in trees.parents)
 
 
@@ -190,7 +191,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
         problems = _training_problems(csc_array(Y), counts, self.features, scheme)
         n_problems = 1 if scheme == "multiclass" else counts.n_classes
         grown = [
-            (best, *grow_tree(csr_array(by_term[:, best]), members, weight, self.prior_cases))
+            (best, *grow_tree(csr_array(by_term[:, best]), members, weight, self.prior_cases, scheme == "multiclass"))
             for members, best in report_classes(problems, n_problems, progress, self.traits.name)
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
@@ -210,16 +211,19 @@ def _training_problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> I
         yield [~members, members], top_k(class_gain(counts, c), k)
 
 
-def grow_tree(presence: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Ids, Floats, Floats]:
+def grow_tree(
+    presence: Sparse, members: Members, weight: Floats, prior_cases: float, exclusive: bool
+) -> tuple[Ids, Floats, Floats]:
     """The tree over the presence of features `presence` (n_docs, k), given the documents of each state of the class.
 
-    Returns parents (k,), log P(own | parent, state) (states, k, 2, 2) and log P(state) (states,).
+    The states are `exclusive` classes, or the rest and one class. Returns parents (k,), log P(own | parent, state)
+    (states, k, 2, 2) and log P(state) (states,).
     """
     both = np.stack([_co_occurrence(presence[inside], weight[inside]) for inside in members])  # (states, k, k)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
     logs = np.log(_conditionals(both, totals, parents, prior_cases))
-    return parents, logs, np.log(state_prior(totals))
+    return parents, logs, log_state_prior(totals, exclusive=exclusive)
 
 
 def _co_occurrence(present: Sparse, weight: Floats) -> Floats:

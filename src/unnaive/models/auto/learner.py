@@ -24,7 +24,7 @@ from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
-from unnaive.models.auto.members import FAMILIES, NEVER
+from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import (
     BUDGETS,
@@ -193,7 +193,7 @@ class Auto(DocumentsModel):
         )  # fmt: skip
         if held_out is not None:
             rows, scores, *_ = held_out
-            all_scores = np.full((len(rows), n_classes), NEVER)
+            all_scores = np.full((len(rows), n_classes), -np.inf)
             all_scores[:, seen] = scores
             held_out = HeldOutScores(rows, all_scores)
         return Learnt(pool, held_out, Provenance(recipe))
@@ -210,10 +210,10 @@ class Auto(DocumentsModel):
 
     def _only_class(self, only: int, n_terms: int, n_classes: int) -> Learnt:
         """A pool without members that predicts the one class with documents."""
-        bias = np.full(n_classes, NEVER)
+        bias = np.full(n_classes, -np.inf)
         bias[only] = 0.0
         report = {"budget": self.budget, "no-search": "only one class has documents"}
-        recipe = {"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
+        recipe = {"kind": "single", "members": [], "bias": [0.0] * n_classes, "report": report}
         return Learnt(SumOfLinears((), bias, n_terms), provenance=Provenance(recipe))
 
     def _search(

@@ -23,7 +23,6 @@ from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
 from unnaive.models.svm.solver_reference import SolverProgress
 from unnaive.text.backend import thread_count
 
-NEVER = -1e6  # the bias of a class without documents
 MOST_PASSES = 200
 MANY_EMPTY = 1000  # empty documents from which on those with the same labels are merged
 CELLS_AT_ONCE = 1 << 17  # cells that are weighted at a time
@@ -308,7 +307,7 @@ def fit_family(family: str, settings: Sequence[float], data: Training) -> Weight
     weights, bias = FAMILIES[family].fit(data, *settings)
     absent = np.bincount(data.Y.indices, minlength=data.n_classes) == 0
     if absent.any():
-        weights[absent], bias = 0.0, np.where(absent, NEVER, bias)
+        weights[absent], bias = 0.0, np.where(absent, -np.inf, bias)
     return weights, bias
 
 

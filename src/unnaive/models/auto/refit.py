@@ -20,7 +20,7 @@ from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.expected_work import LAST, fit_work
-from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
+from unnaive.models.auto.members import FAMILIES, HINGES, Training, Weights, fit_family
 from unnaive.models.auto.plan import PREPARING
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
@@ -75,6 +75,7 @@ def refit(
     fits = [progress_of[view.name].work(member, len(seen)) for view, members in views for member in members]
     tell.expect(sum(progress_of[view.name].preparing for view, members in views if members) + sum(fits))
     same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
+    bias[~np.isin(np.arange(len(bias)), seen)] = -np.inf
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
@@ -92,9 +93,7 @@ def refit(
                 weights, offset = fit(partial(Training.of, weighting=weighting))
             table = np.zeros((len(bias), len(view.columns)), np.float32)
             table[seen] = weights
-            never = np.full(len(bias), NEVER)
-            never[seen] = offset
-            bias += never
+            bias[seen] += offset
             table, step = round_weights(table) if is_of_words(dense_vectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))

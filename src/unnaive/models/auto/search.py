@@ -90,9 +90,10 @@ def block_splits(
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
     for number in range(n_judged):
-        train = sample_rows(np.flatnonzero((fold != number) | alone), targets, most_training, random)
-        has_training = np.bincount(targets[train], minlength=n_classes) > 0
-        held_out = np.flatnonzero((fold == number) & ~alone & has_training[targets])
+        outside = (fold != number) | alone
+        outside |= np.bincount(targets[outside], minlength=n_classes)[targets] == 0  # a class that is all in this fold
+        train = sample_rows(np.flatnonzero(outside), targets, most_training, random)
+        held_out = np.flatnonzero(~outside)
         if len(held_out):
             yield Split(train, sample_rows(held_out, targets, most_held_out, random))
 

@@ -21,8 +21,6 @@ from unnaive.models.svm.learner import HingeModel
 if TYPE_CHECKING:
     from unnaive.models.auto.vector_views import Vectors
 
-NEVER = -1e6  # the score of a class without documents
-
 
 def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     """R[c, t] = log p(t|c) − log p(t|c̄), each with additive smoothing (n_classes, n_terms).
@@ -122,4 +120,4 @@ class PowerRatio(LinearAttributes, DocumentsModel):
         weights = np.sign(ratio) * np.abs(ratio) ** self.power
         absent = np.asarray(counts.class_docs) == 0
         weights[absent] = 0.0
-        return Learnt(Linear(weights, np.where(absent, NEVER, 0.0), weighting=weighting, link="margin"))
+        return Learnt(Linear(weights, np.where(absent, -np.inf, 0.0), weighting=weighting, link="margin"))
