@@ -1,7 +1,7 @@
-"""Writes the constructor of TextClassifier from the declarations of TokenRule and TrainingOptions.
+"""Writes the constructor of TextClassifier for type checkers, from the declarations of TokenRule and TrainingOptions.
 
 Type checkers and editors need parameters that are written out; this script writes them, and with --check a test sees to
-it that they are what is declared.
+it that they are what is declared. Python itself makes the constructor from the declarations.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from unnaive.base.settings import Setting
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.text.token_rule import OPTIONS
 
 PLACE = Path(__file__).parent.parent / "src" / "unnaive" / "classifier" / "text_classifier.py"
-START = "    # Written by tools/classifier_signature.py.\n"
-END = "\n    _named = named_parameters(__init__)\n"
+START = "        # Written by tools/classifier_signature.py.\n"
+END = "\n        # end of what it writes\n"
 
 
 def main() -> None:
@@ -33,13 +33,13 @@ def main() -> None:
 
 
 def constructor() -> str:
-    """The code of `__init__`."""
-    declared = [*OPTIONS.values(), *TrainingOptions.declared().values()]
+    """The signature of `__init__`."""
+    declared = [*OPTIONS.values(), *TRAINING_OPTIONS.values()]
     lines = ["def __init__(", "    self,", '    model: str | Model | type[Model] = "auto",', "    *,"]
     lines += [f"    {one.name}: {annotation(one)} = {default(one)}," for one in declared]
     lines += ["    **settings: Any,", ") -> None:", "    self.model = model"]
     lines += [f"    self.{one.name} = {one.name}" for one in declared]
-    return "".join(f"    {line}\n" for line in [*lines, "    self._settings = settings"])
+    return "".join(f"        {line}\n" for line in lines)
 
 
 def annotation(one: Setting) -> str:

@@ -20,7 +20,7 @@ from unnaive.io.datafiles import DataFile
 from unnaive.io.formats import FORMATS, WHOLE_FILES
 from unnaive.io.options import COLUMN_OPTIONS, READ_OPTIONS, ReadOptions
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.models.catalogue import MODELS, find_model
 from unnaive.text.token_rule import OPTIONS
 
@@ -52,7 +52,7 @@ DECLARED = [
     pytest.param(one.doc, id=f"{owner}-{name}")
     for owner, declared in [
         ("TokenRule", OPTIONS), ("ReadOptions", READ_OPTIONS), ("ColumnOptions", COLUMN_OPTIONS),
-        ("TrainingOptions", TrainingOptions.declared()),
+        ("TrainingOptions", TRAINING_OPTIONS),
         *((name, find_model(name).declared()) for name in sorted(MODELS)),
     ]
     for name, one in declared.items()
@@ -117,7 +117,7 @@ def test_formats_are_those_that_can_be_read():
     + [("documents_limit", "documents_limit"), ("threads", "n_jobs"), ("seed", "random_state")],
 )
 def test_training_options_of_the_command_line_are_declared(option, field):
-    one = TrainingOptions.declared()[field]
+    one = TRAINING_OPTIONS[field]
     found = parameters("train")[option]
     assert found.help == one.doc
     assert found.opts == list(one.flags or [f"--{field.replace('_', '-')}"])
@@ -141,12 +141,12 @@ def test_the_constructor_is_written_from_the_declarations():
     )
     assert (done.returncode, done.stderr) == (0, "")
     signature = list(inspect.signature(TextClassifier).parameters)
-    assert signature == ["model", *OPTIONS, *TrainingOptions.declared(), "settings"]
+    assert signature == ["model", *OPTIONS, *TRAINING_OPTIONS, "settings"]
 
 
 def test_docstrings_have_the_sentences_and_defaults_of_the_declaration():
     for owner, declared in (
-        (TextClassifier, OPTIONS | TrainingOptions.declared()), (TokenRule, OPTIONS), (ReadOptions, READ_OPTIONS),
+        (TextClassifier, OPTIONS | TRAINING_OPTIONS), (TokenRule, OPTIONS), (ReadOptions, READ_OPTIONS),
     ):  # fmt: skip
         text = " ".join(inspect.getdoc(owner).split())
         for name, one in declared.items():

@@ -306,7 +306,7 @@ def test_models_of_documents_learn_more_and_forget():
     [
         ({"model": "multinominal"}, UnknownName, "no model called 'multinominal'; .*did you mean 'multinomial'"),
         ({"alhpa": 1}, UnknownName, "multinomial: no setting called 'alhpa'; .*did you mean 'alpha'"),
-        ({"min_df": 0}, UnnaiveError, "min_df is 0; give a whole number"),
+        ({"min_df": 0}, UnnaiveError, "min_df of multinomial came as 0; give a number from 1"),
         ({"min_df": 999}, BadData, "no term is in at least 999 documents; lower min_df"),
         ({"select": "all"}, UnnaiveError, "select is 'all'; give the number of terms to keep"),
         ({"select": ("chi", 2)}, UnknownName, "no selection called 'chi'"),

@@ -360,7 +360,7 @@ def test_without_documents_a_model_cannot_be_updated_and_says_why(tmp_path):
         UnnaiveError, match="over their limit, or trained from files larger than memory; train it again"
     ):
         sharded.partial_fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match="documents_limit is -1; give a number of bytes from 0 on"):
+    with pytest.raises(UnnaiveError, match="documents_limit of svm came as -1; give a number from 0"):
         TextClassifier("svm", documents_limit=-1).fit(TEXTS, LABELS)
 
 

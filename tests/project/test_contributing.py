@@ -34,6 +34,44 @@ def insert_after(path, line, addition):
     path.write_text(text.replace(line, f"{line}\n{addition.strip()}\n", 1))
 
 
+USE_OPTION = """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
+import inspect
+import json
+import pytest
+import unnaive
+from typer.testing import CliRunner
+from unnaive import TextClassifier, UnnaiveError
+from unnaive.apps.cli.main import build_app
+from unnaive.evaluation.evaluate import describe_model
+
+assert unnaive.__file__.startswith(sys.argv[1]), unnaive.__file__
+texts, labels = ["good ball", "fair vote"], ["sport", "politics"]
+assert inspect.signature(TextClassifier).parameters["patience"].default == 3
+assert "patience : int from 1, default=3 Rounds without a gain." in " ".join(TextClassifier.__doc__.split())
+classifier = TextClassifier("multinomial", patience=5).fit(texts, labels)
+assert classifier.get_params()["patience"] == classifier.fitted_.spec.patience == 5
+with pytest.raises(UnnaiveError, match="patience of multinomial came as 0; give a number from 1"):
+    classifier.set_params(patience=0).spec()
+TextClassifier("multinomial").fit(texts, labels).save("usual.model")
+assert TextClassifier.load("usual.model").patience == 3
+
+def run(*words):
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(build_app(), words)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+assert "Rounds without a gain." in run("train", "--help")
+open("t.csv", "w").write("text,label\\ngood ball,sport\\nfair vote,politics\\n")
+run("train", "t.csv", "--label", "label", "-m", "multinomial", "--patience", "7", "-o", "t.model")
+assert TextClassifier.load("t.model").patience == 7
+assert describe_model(TextClassifier.load("t.model").fitted_) == "multinomial naive Bayes, patience=7"
+assert json.loads(run("inspect", "t.model", "--json"))["training"] == {"patience": 7}
+assert "patience=7" in run("inspect", "t.model")
+"""
+
+
 @pytest.fixture
 def copy(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
@@ -59,3 +97,21 @@ def test_a_classifier_is_added_by_one_file_and_two_lines(copy):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     passed = int(re.search(r"(\d+) passed", ran.stdout).group(1))
     assert passed > 50  # laws and scikit-learn's checks, one test for each
+
+
+@pytest.mark.slow
+def test_a_training_option_is_added_by_one_edit(copy):
+    """Python, the command line, model files and descriptions are made from the declaration.
+
+    Only for type checkers, tools/classifier_signature.py then writes the parameter of TextClassifier.
+    """
+    options = copy / "src" / "unnaive" / "learning" / "training_options.py"
+    line = "    multilabel: bool | None = option("
+    option = '    patience: int = option("Rounds without a gain.", default=3, at_least=1)'
+    options.write_text(options.read_text().replace(line, f"{option}\n{line}", 1))
+    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    ran = subprocess.run(
+        [sys.executable, "-c", USE_OPTION, str(copy)], cwd=copy, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr

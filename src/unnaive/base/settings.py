@@ -35,6 +35,7 @@ class Setting:
     flags    the command line flags, if they are not derived from the name
     metavar  the placeholder for the value in the command line help
     path     "read", "read-named" (NAME=PATH) or "written" if the value may be a file path
+    stored   of a training option: "required" in every model file, "optional" if older files lack it, or "no"
     exports  of a token option: the exports that carry every value of it; the others refuse all but the default
     """
 
@@ -53,20 +54,40 @@ class Setting:
     metavar: str = ""
     path: str = ""
     exports: tuple[str, ...] = ()
+    stored: str = "optional"
 
     def check(self, value: Any, owner: str) -> None:
         """Raise an error of one sentence unless the value has a declared type and is in the declared range."""
-        types = [TYPES.get(name) for name in self.annotation.split(" | ")]
-        if any(kind is None for kind in types):  # a type that is not in the table is checked by the model itself
+        if not self.is_plain:  # a type that is not in the table is checked by the model itself
             return
-        if not any(kind.accepts(value) for kind in types if kind):
-            expected = " or ".join(kind.title for kind in types if kind)
+        types = [TYPES[name] for name in self.annotation.split(" | ")]
+        if not any(kind.accepts(value) for kind in types):
+            expected = " or ".join(kind.title for kind in types)
             example = "" if self.default is None else f", such as {self.default!r}"
             raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {expected}{example}")
         if isinstance(value, str) and self.choices is not None:
             choose(list(self.choices), value, self.noun or self.name)
         elif not isinstance(value, (str, bool, type(None))) and not self._in_range(value):
             raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give a number {self.range}")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `check` knows all types of the annotation."""
+        return all(name in TYPES for name in self.annotation.split(" | "))
+
+    @property
+    def expected(self) -> str:
+        """The permitted values in words, such as "a whole number from 1"."""
+        titles = " or ".join(TYPES[name].title for name in self.annotation.split(" | "))
+        return f"{titles} {self.range}".strip() if self.choices is None else f"one of {', '.join(self.choices)}"
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `check` accepts a value."""
+        try:
+            self.check(value, "")
+        except UnnaiveError:
+            return False
+        return True
 
     def _in_range(self, value: Any) -> bool:
         return (
@@ -162,6 +183,7 @@ def setting(
     metavar: str = "",
     path: str = "",
     exports: tuple[str, ...] = (),
+    stored: str = "optional",
 ) -> Any:
     """Declare a setting: one sentence of help, its default, and its permitted strings or numbers; see Setting."""
     return Setting(
@@ -178,6 +200,7 @@ def setting(
         metavar=metavar,
         path=path,
         exports=exports,
+        stored=stored,
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from unnaive.base.errors import BadModel
+from unnaive.base.settings import Setting
 from unnaive.base.types import Arrays
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.arrays import is_number
 from unnaive.io.fields.columns import Columns
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.models.estimator import Model
 
 
@@ -86,15 +89,22 @@ DESCRIPTION = {
     "register": FieldRule("a table", _is_table, optional=True),
     "checksums": FieldRule("a table", _is_table, optional=True),
 }
-TRAINING = {
-    "min_df": FieldRule("a whole number from 1", _is_whole(1)),
+STORED_OPTIONS = {  # training options whose types are not plain
     "select": FieldRule("a number of terms, a measure and a number, or null", _is_select),
     "calibrate": FieldRule("a text, true, false or null", lambda value: value is None or type(value) in (str, bool)),
     "class_weight": FieldRule("a table of numbers, balanced or null", is_class_weight),
-    "random_state": FieldRule("a whole number from 0", _is_whole(0)),
-    "optimise": FieldRule("accuracy, macro-f1, a table of costs or null", _is_optimise, optional=True),
-    "documents_limit": FieldRule("a whole number from 0", _is_whole(0), optional=True),
+    "optimise": FieldRule("accuracy, macro-f1, a table of costs or null", _is_optimise),
 }
+
+
+def _option_rule(option: Setting) -> FieldRule:
+    """The rule for a training option in a file: its declared type and range."""
+    plain = option.is_plain and option.name not in STORED_OPTIONS
+    rule = FieldRule(option.expected, option.accepts) if plain else STORED_OPTIONS[option.name]
+    return replace(rule, optional=option.stored == "optional")
+
+
+TRAINING = {name: _option_rule(option) for name, option in TRAINING_OPTIONS.items() if option.stored != "no"}
 SCORER = {"kind": FieldRule("a text", _is_text), "settings": FieldRule("a table", _is_table)}
 VECTORS = {"words": FieldRule("a whole number", _is_whole(1)), "dimensions": FieldRule("a whole number", _is_whole(1))}
 REGISTER = {"hash": FieldRule("a text", _is_text), "key": FieldRule("a text or null", _or_null(_is_text))}
@@ -107,7 +117,7 @@ CONFORMAL = {
     "novelty": FieldRule("a whole number", _is_whole(0), optional=True),
 }
 SETTINGS = {  # settings of models whose types are not plain
-    "class_weight": TRAINING["class_weight"],
+    "class_weight": STORED_OPTIONS["class_weight"],
     "class_prior": FieldRule("a list of numbers or null", _or_null(_is_list_of_numbers)),
     "start": FieldRule("zero or naive-bayes", lambda value: value in ("zero", "naive-bayes")),
 }

@@ -38,7 +38,6 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Provenance
 from unnaive.learning.train import check_spec
-from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import find_model, make_model, package_of
@@ -48,7 +47,6 @@ from unnaive.text.vocabulary import Vocabulary
 
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of dtype; infinity is not allowed
 GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
-TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # stored fields of TrainingSpec
 
 
 # Kinds of scorers and their classes, imported when a file has one, so that predicting starts quickly.
@@ -100,7 +98,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
             name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
         },
         "token_rule": fitted.token_rule.to_dict(),
-        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise", "documents_limit")},
+        "training": {name: _plain(value, name) for name, value in spec.to_dict().items()},
         "classes": list(fitted.classes),
         "target_type": fitted.target_type,
         "decision": fitted.decision.to_dict(),
@@ -281,14 +279,9 @@ def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores |
 
 def _spec(model_class: type[Model], about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
-    training = {name: about["training"][name] for name in TRAINING}
-    training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
-    training["optimise"] = about["training"].get("optimise")  # files from before this option do not have it
-    select = training["select"]
-    training["select"] = tuple(select) if isinstance(select, list) else select
     model = make_model(model_class, dict(about["settings"]))
     tuning = decision if about["tuning"] == GIVEN else about["tuning"]
-    spec = TrainingSpec(model, decision=tuning, **training)
+    spec = TrainingSpec.from_dict(model, about["training"], decision=tuning)
     check_spec(spec)
     return spec
 

@@ -7,7 +7,7 @@ clone and searches know it, and it is an attribute.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from unnaive.base.errors import UnknownName
@@ -17,24 +17,27 @@ from unnaive.models.catalogue import find_model
 from unnaive.models.estimator import Model
 
 
-def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
-    """The parameters that a constructor names, with their defaults; without `self` and `**settings`.
+def constructor_signature(named: Mapping[str, Any]) -> inspect.Signature:
+    """The signature of a constructor that takes `model`, keywords with these defaults, and **settings.
 
-    >>> def constructor(self, model="auto", *, min_df=1, **settings): ...
-    >>> named_parameters(constructor)
-    {'model': 'auto', 'min_df': 1}
+    >>> constructor_signature({"model": "auto", "min_df": 1})
+    <Signature (self, model='auto', *, min_df=1, **settings)>
     """
-    parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    return {
-        parameter.name: parameter.default for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
-    }
+    kinds = inspect.Parameter
+    parameters = [
+        kinds(name, kinds.POSITIONAL_OR_KEYWORD if name == "model" else kinds.KEYWORD_ONLY, default=default)
+        for name, default in named.items()
+    ]
+    return inspect.Signature(
+        [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *parameters, kinds("settings", kinds.VAR_KEYWORD)]
+    )
 
 
 class ModelParameters(Protocol):
     """get_params, set_params and attributes, for the parameters of a classifier and the settings of its model.
 
     model      the name of the model in the catalogue, an instance or a class
-    _named     the constructor's own parameters with their defaults: `_named = named_parameters(__init__)`
+    _named     the constructor's own parameters with their defaults
     _settings  the settings of the model that were given; replaced whole
     """
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from unnaive.classifier.compress import compress_model
 from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
-from unnaive.classifier.parameters import named_parameters
+from unnaive.classifier.parameters import constructor_signature
 from unnaive.classifier.predicting_methods import PredictingMethods
 from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
 from unnaive.classifier.vector_files import read_vectors
@@ -28,12 +28,11 @@ from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
 from unnaive.data.training_data import TrainingData
-from unnaive.learning.decisions import Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.optimise import read_optimise
 from unnaive.learning.train import check_spec, train
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import keeps_documents
 from unnaive.learning.update import (
     Statistic,
@@ -47,6 +46,11 @@ from unnaive.models.catalogue import find_model, make_model, model_reference
 from unnaive.models.estimator import Model
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from unnaive.learning.decisions import Decision
 
 MODEL_FILE = "_model_file"  # in a state: the fitted model, as bytes
 
@@ -88,74 +92,89 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
 
     fitted_: FittedModel
 
-    # Written by tools/classifier_signature.py.
-    def __init__(
-        self,
-        model: str | Model | type[Model] = "auto",
-        *,
-        language: str | None = "en",
-        lowercase: bool = True,
-        min_length: int = 2,
-        digits: bool = True,
-        stopwords: str | Sequence[str] | None = None,
-        stem: str | None = None,
-        ngrams: tuple[int, int] = (1, 1),
-        html: bool = False,
-        message: str | None = None,
-        analyzer: str = "word",
-        char_ngrams: tuple[int, int] = (2, 5),
-        unspaced: str = "grams",
-        segmenter: str | None = None,
-        emoji: bool = True,
-        symbols: bool = False,
-        char_borders: str = "spaces",
-        fields: Mapping[str, str] | Sequence[str] | None = None,
-        min_df: int = 1,
-        select: int | tuple[str, int] | None = None,
-        multilabel: bool | None = None,
-        decision: str | Decision | None = None,
-        calibrate: str | bool | None = None,
-        optimise: Any = None,
-        vectors: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: int = 0,
-        documents_limit: int = 500_000_000,
-        **settings: Any,
-    ) -> None:
-        self.model = model
-        self.language = language
-        self.lowercase = lowercase
-        self.min_length = min_length
-        self.digits = digits
-        self.stopwords = stopwords
-        self.stem = stem
-        self.ngrams = ngrams
-        self.html = html
-        self.message = message
-        self.analyzer = analyzer
-        self.char_ngrams = char_ngrams
-        self.unspaced = unspaced
-        self.segmenter = segmenter
-        self.emoji = emoji
-        self.symbols = symbols
-        self.char_borders = char_borders
-        self.fields = fields
-        self.min_df = min_df
-        self.select = select
-        self.multilabel = multilabel
-        self.decision = decision
-        self.calibrate = calibrate
-        self.optimise = optimise
-        self.vectors = vectors
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.documents_limit = documents_limit
-        self._settings = settings
+    _named: ClassVar[dict[str, Any]] = {"model": "auto"} | {
+        name: declared.default for name, declared in (OPTIONS | TRAINING_OPTIONS).items()
+    }
 
-    _named = named_parameters(__init__)
-    __doc__ = document_settings(inspect.cleandoc(__doc__ or ""), OPTIONS | TrainingOptions.declared())
+    if TYPE_CHECKING:
+        # Written by tools/classifier_signature.py.
+        def __init__(
+            self,
+            model: str | Model | type[Model] = "auto",
+            *,
+            language: str | None = "en",
+            lowercase: bool = True,
+            min_length: int = 2,
+            digits: bool = True,
+            stopwords: str | Sequence[str] | None = None,
+            stem: str | None = None,
+            ngrams: tuple[int, int] = (1, 1),
+            html: bool = False,
+            message: str | None = None,
+            analyzer: str = "word",
+            char_ngrams: tuple[int, int] = (2, 5),
+            unspaced: str = "grams",
+            segmenter: str | None = None,
+            emoji: bool = True,
+            symbols: bool = False,
+            char_borders: str = "spaces",
+            fields: Mapping[str, str] | Sequence[str] | None = None,
+            min_df: int = 1,
+            select: int | tuple[str, int] | None = None,
+            multilabel: bool | None = None,
+            decision: str | Decision | None = None,
+            calibrate: str | bool | None = None,
+            optimise: Any = None,
+            vectors: Any = None,
+            class_weight: Any = None,
+            n_jobs: int | None = None,
+            random_state: int = 0,
+            documents_limit: int = 500_000_000,
+            **settings: Any,
+        ) -> None:
+            self.model = model
+            self.language = language
+            self.lowercase = lowercase
+            self.min_length = min_length
+            self.digits = digits
+            self.stopwords = stopwords
+            self.stem = stem
+            self.ngrams = ngrams
+            self.html = html
+            self.message = message
+            self.analyzer = analyzer
+            self.char_ngrams = char_ngrams
+            self.unspaced = unspaced
+            self.segmenter = segmenter
+            self.emoji = emoji
+            self.symbols = symbols
+            self.char_borders = char_borders
+            self.fields = fields
+            self.min_df = min_df
+            self.select = select
+            self.multilabel = multilabel
+            self.decision = decision
+            self.calibrate = calibrate
+            self.optimise = optimise
+            self.vectors = vectors
+            self.class_weight = class_weight
+            self.n_jobs = n_jobs
+            self.random_state = random_state
+            self.documents_limit = documents_limit
+
+        # end of what it writes
+    else:
+
+        def __init__(self, model="auto", **parameters):
+            self.model = model
+            for name, default in self._named.items():
+                if name != "model":
+                    setattr(self, name, parameters.pop(name, default))
+            self._settings = parameters
+
+        __init__.__signature__ = constructor_signature(_named)
+
+    __doc__ = document_settings(inspect.cleandoc(__doc__ or ""), OPTIONS | TRAINING_OPTIONS)
 
     # Learning.
 
@@ -309,12 +328,11 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
         changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
         classifier = cls(
-            model_reference(spec.model), **rule_parameters(rule),
-            min_df=spec.min_df, select=spec.select, decision=spec.decision,
-            calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
-            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
-            documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,
-        )  # fmt: skip
+            model_reference(spec.model),
+            **rule_parameters(rule),
+            **spec.parameters() | {"multilabel": fitted.multilabel or None, "n_jobs": fitted.n_jobs},
+            **changed,
+        )
         classifier.fitted_ = fitted
         return classifier
 
@@ -347,11 +365,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         if unknown:
             names = [*self._known_settings(), *self._named]
             raise UnknownName(f"{find_model(self.model).traits.name}: {unknown_setting(unknown[0], names)}")
-        spec = TrainingSpec(
-            make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
-            self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
-            read_vectors(self.vectors),
-        )  # fmt: skip
+        options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
+        options |= {"optimise": read_optimise(self.optimise), "vectors": read_vectors(self.vectors)}
+        spec = TrainingSpec(make_model(self.model, self._settings, **runtime), **options)
         check_spec(spec)
         return spec
 

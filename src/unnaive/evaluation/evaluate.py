@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
+from unnaive.base.settings import same_value
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
@@ -36,8 +37,8 @@ from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
 from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.intervals import wilson_interval
-from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.top_labels import TopLabels, tells_by_best
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.linear.links import comparable_scores
 from unnaive.text.counting import as_texts
 from unnaive.text.sections import describe_fields
@@ -362,11 +363,10 @@ def describe_model(fitted: FittedModel) -> str:
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec
-    training = {field_.name: getattr(spec, field_.name) for field_ in fields(TrainingSpec)[1:]}
     changed = {
-        field_.name: training[field_.name]
-        for field_ in fields(TrainingSpec)[1:]
-        if training[field_.name] != field_.default
+        name: value
+        for name, value in spec.parameters().items()
+        if name not in ("multilabel", "n_jobs") and not same_value(value, TRAINING_OPTIONS[name].default)
     }
     if isinstance(changed.get("optimise"), dict):
         changed["optimise"] = "costs"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.settings import same_value
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
-from unnaive.learning.training_options import DOCUMENTS_LIMIT
+from unnaive.learning.training_options import TRAINING_OPTIONS, TrainingOptions
 from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
 from unnaive.text.token_rule import TokenRule
@@ -67,34 +68,36 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingSpec:
-    """How to train a model: everything that is set before the data is seen.
+class TrainingSpec(TrainingOptions):
+    """How to train a model: the model with its settings and the declared options, as set before the data is seen.
 
-    model         the model with its settings
-    min_df        minimum number of documents that a term occurs in
-    select        keep the best terms: a number, by information gain, or a pair (measure, number)
-    decision      "argmax", "best", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
-    calibrate     "temperature" (or True), "platt", "isotonic": fitted on held-out scores; "none" (or False); None: a
-                  temperature if `optimise` needs probabilities, else none
-    class_weight  None, "balanced", or a dict from class to weight
-    random_state  seed of the folds for tuning
-    optimise      "accuracy" or None, "macro-f1", or costs: a dict by true class of dicts by predicted class
-    documents_limit  maximum bytes of counted documents in the model file, for models that keep them; 0 for none
-    vectors       word vectors, for models that use them; None for none
-    vector_keys   the vector fields of the documents and their lengths, during training
+    `optimise` has costs as a dict of dicts, and `vectors` are WordVectors, where TextClassifier also takes paths.
     """
 
     model: Learner
-    min_df: int = 1
-    select: Any = None
-    decision: Any = None
-    calibrate: Any = None
-    class_weight: Any = None
-    random_state: int = 0
-    optimise: Any = None
-    documents_limit: int = DOCUMENTS_LIMIT
-    vectors: WordVectors | None = None
-    vector_keys: tuple[tuple[str, int], ...] = ()
+    vector_keys: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)  # vector fields, during training
+
+    @classmethod
+    def from_dict(cls, model: Learner, stored: Mapping[str, Any], **others: Any) -> Self:
+        """The inverse of `to_dict`; options that the file does not have get their defaults."""
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+        return cls(model, **cast("dict[str, Any]", values), **others)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options that a model file stores among others; decision and vectors have a place of their own."""
+        return {name: getattr(self, name) for name, declared in TRAINING_OPTIONS.items() if declared.stored != "no"}
+
+    def parameters(self) -> dict[str, Any]:
+        """The options by name, as TextClassifier takes them."""
+        return {name: getattr(self, name) for name in TRAINING_OPTIONS}
+
+    def changed_options(self) -> dict[str, Any]:
+        """The stored options that differ from their defaults."""
+        return {
+            name: value
+            for name, value in self.to_dict().items()
+            if not same_value(value, TRAINING_OPTIONS[name].default)
+        }
 
     @property
     def calibration(self) -> str | None:

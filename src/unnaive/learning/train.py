@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.settings import check_options
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.corpus import check_some_labels
@@ -29,14 +30,13 @@ from unnaive.data.targets import Targets, single_labels
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
-from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.make_scorer import active_terms, make_scorer
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibration, tune_top
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.learning.vectors import TAKERS, check_vectors, find_field_vectors, has_vectors, with_vector_words
@@ -51,17 +51,12 @@ FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500
 def check_spec(spec: TrainingSpec) -> None:
     """Raise an error if a setting of the model or of its training is not possible."""
     spec.model.check_settings()
-    limit = spec.documents_limit
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
-    TrainingOptions.declared()["random_state"].check(spec.random_state, spec.model.traits.name)
+    check_options(spec, TRAINING_OPTIONS, spec.model.traits.name)
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
-    if spec.calibration is not None:
-        choose([*FITS, "none"], spec.calibration, "calibration")
     if spec.vectors is not None and not spec.model.traits.takes_vectors:
         raise UnnaiveError(f"{spec.model.traits.title} cannot use word vectors; {TAKERS} can")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):

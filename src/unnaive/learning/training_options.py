@@ -6,9 +6,10 @@ module imports nothing heavy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.settings import Settings, setting
+from unnaive.base.settings import declared_options, option
 
 if TYPE_CHECKING:
     from unnaive.learning.decisions import Decision
@@ -16,25 +17,35 @@ if TYPE_CHECKING:
 DOCUMENTS_LIMIT = 500_000_000  # bytes, compressed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
-class TrainingOptions(Settings):
-    """How a model is trained on texts: everything but the settings of the model and how texts are read."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainingOptions:
+    """How a model is trained on texts: everything but the settings of the model and how texts are read.
 
-    min_df: int = setting(
-        "Minimum number of documents that a term occurs in; rarer terms are left out.", default=1, at_least=1
+    TrainingSpec (learning/learner.py) is these options with the model.
+    """
+
+    min_df: int = option(
+        "Minimum number of documents that a term occurs in; rarer terms are left out.",
+        stored="required",
+        default=1,
+        at_least=1,
     )
-    select: int | tuple[str, int] | None = setting(
+    select: int | tuple[str, int] | None = option(
         "Keep the K best terms by information gain or another measure, e.g. chi2:2000; by default all.",
+        stored="required",
         default=None,
         metavar="[MEASURE:]K",
         more='In Python 2000, ("chi2", 2000), or ("information-gain-per-class", 30).',
     )
-    multilabel: bool | None = setting(
+    multilabel: bool | None = option(
         "Whether a text may have any number of labels; by default found from the type of the labels.",
+        stored="no",
         default=None,
         more="By default it is multilabel if each text has a list, tuple or set of labels, or labels are a 0/1 matrix.",
     )
-    decision: str | Decision | None = setting(
+    decision: str | Decision | None = option(
         "How scores become labels: argmax (default), scut, rcut, pcut, best (multilabel default) or untuned.",
+        stored="no",
         default=None,
         choices=("argmax", "untuned", "best", "scut", "rcut", "pcut"),
         more='None: the best class; for multilabel targets, "best" with at least 50 training documents, else '
@@ -44,15 +55,17 @@ class TrainingOptions(Settings):
         "cosines: within a tenth of the best score); it is the default of the estimators on counts. After every update "
         "the decision is tuned again on the documents of the model.",
     )
-    calibrate: str | bool | None = setting(
+    calibrate: str | bool | None = option(
         "Calibrate probabilities: temperature, platt, isotonic or none.",
+        stored="required",
         default=None,
         choices=("temperature", "platt", "isotonic", "none"),
+        noun="calibration",
         more="The calibration is fitted to held-out scores: one temperature for all classes (True), or a logistic line "
         "or an increasing function for each class against the rest. Labels stay the same. None: a temperature if "
         "`optimise` needs probabilities, else no calibration.",
     )
-    optimise: Any = setting(
+    optimise: Any = option(
         "What the decision optimises: accuracy (default), macro-f1, or the expected cost by a CSV file of costs.",
         default=None,
         metavar="AIM|COST.csv",
@@ -62,8 +75,9 @@ class TrainingOptions(Settings):
         "cost, from a CSV file with a line for each true class and a column for each predicted class, or a dict of "
         'dicts. For multilabel targets "macro-f1" is the same as decision="scut".',
     )
-    vectors: Any = setting(
+    vectors: Any = option(
         "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
+        stored="no",
         default=None,
         metavar="FILE",
         path="read",
@@ -71,17 +85,18 @@ class TrainingOptions(Settings):
         "most with few labels. In Python a path or a WordVectors. The model file contains the vectors of the first "
         "100,000 words.",
     )
-    class_weight: Any = setting(
+    class_weight: Any = option(
         "Class weights; balanced gives documents of rare classes more weight; by default all weigh 1.",
+        stored="required",
         default=None,
         more='"balanced", or a dict from class to weight: a number from 1e-9 to 1e9, or 0 to leave out the documents '
         "of the class.",
     )
-    n_jobs: int | None = setting(
-        "Number of threads; by default one for each core.", default=None, at_least=1, flags=("--threads",)
+    n_jobs: int | None = option(
+        "Number of threads; by default one for each core.", stored="no", default=None, at_least=1, flags=("--threads",)
     )
-    random_state: int = setting("Random seed.", default=0, at_least=0, flags=("--seed",))
-    documents_limit: int = setting(
+    random_state: int = option("Random seed.", stored="required", default=0, at_least=0, flags=("--seed",))
+    documents_limit: int = option(
         "Maximum size of the counted documents in the model file, e.g. 500MB; updates need them.",
         default=DOCUMENTS_LIMIT,
         at_least=0,
@@ -89,3 +104,6 @@ class TrainingOptions(Settings):
         more="In Python in bytes. Models that learn from documents keep them; if they are larger, the file is written "
         "without them, with a warning. 0: never keep them.",
     )
+
+
+TRAINING_OPTIONS = declared_options(TrainingOptions)

@@ -31,6 +31,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
+from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import warn_about_loss, was_tuned, with_tuning_of
 from unnaive.learning.tuning import TUNINGS
 
@@ -132,8 +133,12 @@ def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
     return ours.keys() == theirs.keys() and all(same_value(ours[name], theirs[name]) for name in ours)
 
 
+# options that leave the weights and the decision as they are, and `calibrate`, which has several names for one thing
+NOT_COMPARED = ("calibrate", "multilabel", "vectors", "n_jobs", "documents_limit")
+
+
 def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
-    names = ("min_df", "select", "decision", "calibration", "class_weight", "random_state", "optimise")
+    names = ["calibration", *(name for name in TRAINING_OPTIONS if name not in NOT_COMPARED)]
     return _same_model(spec, other) and all(same_value(getattr(spec, name), getattr(other, name)) for name in names)
 
 

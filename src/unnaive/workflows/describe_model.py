@@ -24,6 +24,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "title": spec.model.traits.title,
         "settings": spec.model.changed_settings(),
         "reading": {name: value for name, value in fitted.reading.items() if value not in (None, False)},
+        "training": spec.changed_options(),
         "min_df": spec.min_df,
         "select": spec.select,
         "labels": "any number for each document" if fitted.multilabel else "one for each document",

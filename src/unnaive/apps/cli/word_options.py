@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.common.declared import command_parameter, read_parameters, show_parameters
+from unnaive.apps.common.declared import command_parameter, with_options
 from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Tokens"  # heading in the help
@@ -28,21 +26,7 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
         if name not in OF_COLUMNS
     }
 
-    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
-        declared = read_parameters(verb)
-
-        @functools.wraps(verb)
-        def wrapper(**arguments: Any) -> Any:
-            words = {name: arguments.pop(option.name) for name, option in options.items()}
-            return verb(words=token_settings(**words), **arguments)
-
-        shown: list[inspect.Parameter] = []
-        for name, parameter in declared.items():
-            shown += options.values() if name == "words" else [parameter]
-        show_parameters(wrapper, shown)
-        return wrapper
-
-    return decorate
+    return with_options("words", options, token_settings)
 
 
 def token_settings(**options: Any) -> dict[str, Any]:

@@ -6,8 +6,9 @@ values whose form on the command line differs from Python.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -38,6 +39,28 @@ def show_parameters(wrapper: Callable[..., Any], parameters: Iterable[inspect.Pa
     shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+
+
+def with_options(
+    place: str, options: Mapping[str, inspect.Parameter], read: Callable[..., dict[str, Any]]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Replace the parameter `place` of a command by options, by the names of their declarations; it gets `read(…)`."""
+
+    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
+        declared = read_parameters(verb)
+
+        @functools.wraps(verb)
+        def wrapper(**arguments: Any) -> Any:
+            values = {name: arguments.pop(option.name) for name, option in options.items()}
+            return verb(**{place: read(**values)}, **arguments)
+
+        shown: list[inspect.Parameter] = []
+        for name, parameter in declared.items():
+            shown += options.values() if name == place else [parameter]
+        show_parameters(wrapper, shown)
+        return wrapper
+
+    return decorate
 
 
 def command_option(setting: Setting, panel: str | None = None, **more: Any) -> Any:

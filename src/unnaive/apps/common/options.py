@@ -15,7 +15,7 @@ from unnaive.apps.common.declared import command_option, command_parameter, read
 from unnaive.apps.common.paths import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -61,7 +61,7 @@ Archives = Annotated[
         "--data", metavar="FOLDER", help="Folder with the archives of the collections; by default $UNNAIVE_DATA."
     ),
 ]
-Seed = Annotated[int, command_option(TrainingOptions.declared()["random_state"], min=0)]
+Seed = Annotated[int, command_option(TRAINING_OPTIONS["random_state"], min=0)]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; it does not change the results.")]
 Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
 Markdown = Annotated[
@@ -178,7 +178,7 @@ def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
             os.environ[THREADS] = str(threads)  # also for processes that it starts; `exit_code` restores it
         return verb(**arguments)
 
-    option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
+    option = Annotated[int | None, command_option(TRAINING_OPTIONS["n_jobs"], min=1)]
     threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
     show_parameters(wrapper, [*declared.values(), threads])
     return wrapper

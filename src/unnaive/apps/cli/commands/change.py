@@ -14,7 +14,7 @@ from unnaive.apps.common.options import AsJson, ChangedModel, KeyFile, parse_sel
 from unnaive.apps.common.paths import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
-from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 EVERY = 5.0  # seconds
 WORTH = 1.25  # ratio of the number of documents now and at the selection, from which a new search is suggested
-TRAINING = TrainingOptions.declared()
 Output = Annotated[
     Path | None,
     WRITTEN_MODEL,
@@ -301,8 +300,8 @@ def remake(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model, e.g. alpha=0.1; may be repeated."),
     ] = None,
-    min_df: Annotated[int | None, command_option(TRAINING["min_df"])] = None,
-    select: Annotated[str | None, command_option(TRAINING["select"])] = None,
+    min_df: Annotated[int | None, command_option(TRAINING_OPTIONS["min_df"])] = None,
+    select: Annotated[str | None, command_option(TRAINING_OPTIONS["select"])] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:

@@ -89,6 +89,9 @@ def show_description(description: dict[str, Any]) -> None:
     screen.print(table)
 
 
+ELSEWHERE = ("calibrate", "optimise")  # options that the lines about probabilities and the decision describe
+
+
 def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and values of the lines to show."""
 
@@ -99,8 +102,10 @@ def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
 
     seen, reading = description["terms_seen"], dict(description["reading"])
     fields = reading.pop("fields", None)
+    training = {name: value for name, value in description["training"].items() if name not in ELSEWHERE}
     return [
         ("settings", pairs(description["settings"])),
+        *([("training", pairs(training))] if training else []),
         ("reading", pairs(reading)),
         *([("fields", describe_fields(fields))] if fields else []),
         ("documents", _describe_documents(description)),

@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.learning_options import LEARNING, training_options
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.cli.word_options import token_options
-from unnaive.apps.common.declared import command_option
-from unnaive.apps.common.options import AsJson, KeyFile, parse_select, reading
+from unnaive.apps.common.options import AsJson, KeyFile, reading
 from unnaive.apps.common.paths import READ, WRITTEN_MODEL, written_into
 from unnaive.apps.common.screen import Progress, echo
 from unnaive.base.visible_text import visible_json
-from unnaive.learning.training_options import TrainingOptions
 from unnaive.workflows.large_data import CHECKPOINT_EVERY, LargeDataOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
 
-LEARNING = "Learning"  # panels of the help
-LARGE_DATA = "Large data"
+LARGE_DATA = "Large data"  # heading in the help
 
 
 MODEL_HELP = "Name of the model, e.g. auto, nbsvm, multinomial or svm; by default auto."
-TRAINING = TrainingOptions.declared()
 # settings of multinomial naive Bayes and of auto that have an option of their own; a test compares the sentences
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
@@ -41,6 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.", ahead=True)
+@training_options()
 @token_options()
 def train(
     source: DataFile,
@@ -66,13 +64,6 @@ def train(
     ] = None,
     alpha: Annotated[float | None, typer.Option(help=SETTINGS_HELP["alpha"], rich_help_panel=LEARNING)] = None,
     smoothing: Annotated[str | None, typer.Option(help=SETTINGS_HELP["smoothing"], rich_help_panel=LEARNING)] = None,
-    min_df: Annotated[int, command_option(TRAINING["min_df"], LEARNING)] = TRAINING["min_df"].default,
-    select: Annotated[str | None, command_option(TRAINING["select"], LEARNING)] = None,
-    decision: Annotated[str | None, command_option(TRAINING["decision"], LEARNING)] = None,
-    calibrate: Annotated[str | None, command_option(TRAINING["calibrate"], LEARNING)] = None,
-    optimise: Annotated[str | None, READ, command_option(TRAINING["optimise"], LEARNING)] = None,
-    vectors: Annotated[str | None, READ, command_option(TRAINING["vectors"], LEARNING)] = None,
-    class_weight: Annotated[str | None, command_option(TRAINING["class_weight"], LEARNING)] = None,
     soft_labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,7 +100,6 @@ def train(
             "--frozen", help="Leave counts and documents out of the file: it is smaller and cannot be updated."
         ),
     ] = False,
-    documents_limit: Annotated[str, command_option(TRAINING["documents_limit"])] = "500MB",
     register: Annotated[
         bool,
         typer.Option(
@@ -149,13 +139,12 @@ def train(
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
-    threads: Annotated[int | None, command_option(TRAINING["n_jobs"])] = None,
-    seed: Annotated[int, command_option(TRAINING["random_state"])] = TRAINING["random_state"].default,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
     as_json: AsJson = False,
     *,
+    training: dict[str, Any],
     words: dict[str, Any],
 ) -> None:
     """Train a model on labelled documents.
@@ -170,16 +159,11 @@ def train(
     training data. untuned predicts every class with a probability over 0.5.
     """
     from unnaive.apps.cli.train_summary import show_summary
-    from unnaive.base.byte_sizes import parse_size
     from unnaive.base.settings import parse_settings
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.workflows.train import train_file
 
-    parameters: dict[str, Any] = words | {
-        "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
-        "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
-        "class_weight": class_weight, "vectors": vectors, "documents_limit": parse_size(documents_limit),
-    }  # fmt: skip
+    parameters = words | training | {"model": choose_model(model, alpha, smoothing)}
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     parameters |= parse_budget(budget, parameters["model"])
