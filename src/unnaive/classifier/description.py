@@ -36,6 +36,16 @@ def _is_list_of_numbers(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_small_number, value))
 
 
+def _is_followed(value: Any) -> bool:
+    if not _is_table(value) or set(value) != {"places", "batches"} or not _is_text(value["batches"]):
+        return False
+    places = value["places"]
+    return isinstance(places, list) and all(
+        isinstance(place, list) and len(place) == 2 and _is_whole(0)(place[0]) and _is_text(place[1])
+        for place in places
+    )
+
+
 def _is_small_number(value: Any) -> bool:
     return type(value) in (int, float) and -(2**1000) < value < 2**1000 and is_number(value)
 
@@ -83,6 +93,7 @@ DESCRIPTION = {
     "columns": FieldRule(
         "a table of columns or null", _or_null(lambda value: Columns.from_dict(value) is not None), optional=True
     ),
+    "followed": FieldRule("a table of places and batches", _is_followed, optional=True),
     "conformal": FieldRule("a table", _is_table, optional=True),
     "documents": FieldRule("a table", _is_table, optional=True),
     "vectors": FieldRule("a table", _is_table, optional=True),

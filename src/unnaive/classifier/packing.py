@@ -35,6 +35,7 @@ from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Provenance
 from unnaive.learning.train import check_spec
@@ -108,6 +109,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
     }
+    if fitted.followed is not None and not frozen:
+        about["followed"] = fitted.followed.to_dict()
     if spec.vectors is not None and not frozen:
         arrays |= {f"vectors.{name}": array for name, array in spec.vectors.to_arrays().items()}
         about["vectors"] = {"words": len(spec.vectors.words), "dimensions": spec.vectors.n_dims}
@@ -253,6 +256,7 @@ def unpack(
         register=_register(arrays, about, counts if counts is not None else documents),
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
+        followed=Followed.from_dict(about.get("followed")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
         provenance=Provenance(recipe),
         file=file,

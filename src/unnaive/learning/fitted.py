@@ -30,6 +30,7 @@ from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.explain import explain_document
 from unnaive.learning.explanation import Explanation
+from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.learning.novelty import UNKNOWN
@@ -64,6 +65,7 @@ class FittedModel(ScoreMethods):
     documents      the counted documents it was trained on, for models that learn from documents or were tuned on
                    held-out documents; None if they were not kept
     columns        the columns of the training file, used as defaults for the next file
+    followed       what it has learnt from growing files with `update --follow`; None if nothing
     register       hashes of the learnt documents, if requested
     text_hashes    short hashes of the learnt texts, if `unnaive train` kept them
     n_jobs         number of threads that read texts; None for all cores. Not stored
@@ -84,6 +86,7 @@ class FittedModel(ScoreMethods):
     counts: NamedCounts | None = None
     documents: KeptDocuments | PackedDocuments | None = None
     columns: Columns | None = None
+    followed: Followed | None = None
     register: Register | None = None
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None

@@ -29,13 +29,15 @@ from unnaive.data.register import Register
 from unnaive.data.targets import check_known_classes, class_codes, place_columns, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import warn_about_loss, was_tuned, with_tuning_of
 from unnaive.learning.tuning import TUNINGS
 
-READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel about reading documents
+# fields of FittedModel about reading documents
+READING = ("token_rule", "feature_names", "columns", "followed", "n_jobs")
 
 
 Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values that add, subtract, and have classes
@@ -73,7 +75,7 @@ def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool 
 
 def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> FittedModel:
     """The model of the documents of all models, with the settings of the first; `changes` as in `learn_more`."""
-    total, register = kept_statistic(fitted, "be merged"), fitted.register
+    total, register, followed = kept_statistic(fitted, "be merged"), fitted.register, fitted.followed
     for other in others:
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
@@ -83,7 +85,8 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
         refuse_mixed_labels(total.classes, more.classes)
         total = _added(total, more, fitted)
         register = _joined_register(register, other.register)
-    return _relearn(fitted, total, register=register, **changes)
+        followed = other.followed if followed is None else followed.joined(other.followed or Followed())
+    return _relearn(replace(fitted, followed=followed), total, register=register, **changes)
 
 
 def _added(first: Statistic, second: Statistic, fitted: FittedModel) -> Statistic:

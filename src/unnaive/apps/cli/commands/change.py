@@ -153,6 +153,7 @@ def follow_source(
     from unnaive.apps.common.screen import say_summary as say
     from unnaive.base.errors import UnnaiveError, count_noun
     from unnaive.classifier.model_file import load_model
+    from unnaive.curation.teaching.noting import noting_change
     from unnaive.learning.update import kept_statistic
     from unnaive.scaleout.follow import FollowOptions, follow
 
@@ -171,7 +172,9 @@ def follow_source(
         every=every,
         grow=grow,
     )
-    summary = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
+    summary = follow(
+        model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True), noting=noting_change
+    )
     if as_json:
         echo(visible_json(summary))
     else:
