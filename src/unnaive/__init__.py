@@ -52,6 +52,14 @@ if TYPE_CHECKING:
     from unnaive.models.trees import DecisionTree as DecisionTree
     from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
     from unnaive.text.tokens import TokenRule as TokenRule
+    from unnaive.workflows.audit import audit_file as audit_file
+    from unnaive.workflows.change import forget_file as forget_file
+    from unnaive.workflows.change import merge_files as merge_files
+    from unnaive.workflows.change import remake_file as remake_file
+    from unnaive.workflows.change import update_file as update_file
+    from unnaive.workflows.compare import compare_file as compare_file
+    from unnaive.workflows.evaluate import evaluate_file as evaluate_file
+    from unnaive.workflows.predict import predict_file as predict_file
     from unnaive.workflows.train import train_file as train_file
     from unnaive.workflows.write_tickets import write_tickets as write_tickets
 
@@ -71,6 +79,11 @@ _HOMES = {
     "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",
     "train_file": "unnaive.workflows.train",
+    "evaluate_file": "unnaive.workflows.evaluate",
+    "predict_file": "unnaive.workflows.predict",
+    "audit_file": "unnaive.workflows.audit",
+    "compare_file": "unnaive.workflows.compare",
+    **dict.fromkeys(("update_file", "forget_file", "merge_files", "remake_file"), "unnaive.workflows.change"),
     "write_tickets": "unnaive.workflows.write_tickets",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(

@@ -26,6 +26,12 @@ class MissingExtra(UnnaiveError, ImportError):
     """An optional dependency is missing; the message has the install command."""
 
 
+class Interrupted(UnnaiveError):
+    """Ctrl-C during work of which a part is kept; the message says how to continue."""
+
+    exit_code = 130
+
+
 class PluginError(UnnaiveError):
     """A part of another package, such as its model, is missing or cannot be used."""
 

@@ -205,12 +205,6 @@ def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **values: A
     return DataFile(tuple(paths), options=ReadOptions(**reading), **columns)
 
 
-class Interrupted(UnnaiveError):
-    """Ctrl-C during work of which a part is kept; the message says how to continue."""
-
-    exit_code = 130
-
-
 def split_list(text: str) -> list[str]:
     """The words between commas, each once.
 

@@ -12,7 +12,6 @@ from unnaive.io.writing.output_files import open_output
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
     from unnaive.io.datafiles import DataFile
-    from unnaive.learning.fitted import FittedModel
 
 
 def write_text(path: Path, text: str) -> None:
@@ -42,15 +41,3 @@ def say_what_was_read(source: DataFile) -> None:
     """Print one line on stderr, unless --quiet: the columns, the header, the number of rows."""
     if not is_quiet():
         echo(f"read {source.describe()}", err=True)
-
-
-def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: bool) -> None:
-    """Print on stderr, unless --quiet, what prediction sets cover, and which classes only together."""
-    from unnaive.learning.conformal import describe_sets
-
-    if not is_quiet():
-        sentences = describe_sets(
-            fitted.conformal_scores(), fitted.classes, confidence, multilabel=fitted.multilabel, by_class=by_class
-        )
-        for sentence in sentences:
-            echo(sentence, err=True)

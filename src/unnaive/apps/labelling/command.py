@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, Html, Interrupted, Seed, reading, split_list
+from unnaive.apps.common.options import AsJson, Html, Seed, reading, split_list
 from unnaive.apps.common.paths import EXTENDED, READ, WRITTEN
 from unnaive.apps.common.screen import echo, note, say_summary, show_event
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import BadData, Interrupted, UnnaiveError, count_noun
 from unnaive.base.extras import missing_extra
 from unnaive.base.visible_text import visible_json
 

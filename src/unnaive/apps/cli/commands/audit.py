@@ -11,34 +11,19 @@ import typer
 
 from unnaive.apps.cli.guard import refuse_inputs
 from unnaive.apps.cli.word_options import token_options
-from unnaive.apps.common.options import (
-    OUTPUT,
-    STDOUT,
-    Archives,
-    AsJson,
-    Interrupted,
-    Seed,
-    make_output_folders,
-    reading,
-)
+from unnaive.apps.common.options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, reading
 from unnaive.apps.common.paths import READ, WRITTEN, written_into
-from unnaive.apps.common.screen import echo, show_event
-from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.apps.common.screen import echo
+from unnaive.base.errors import Interrupted, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
-from unnaive.workflows.corpora import is_collection_name, read_corpus
 
 if TYPE_CHECKING:
-    from unnaive.apps.common.screen import Progress
     from unnaive.curation.audit.audit import Audit
-    from unnaive.curation.audit.material import AuditData
     from unnaive.curation.audit.unfinished import Unfinished
     from unnaive.io.datafiles import DataFile
-    from unnaive.workflows.feedback import Feedback
 
 PAGE, FINDINGS, UNFINISHED = "audit.html", "findings.csv", "unfinished-audit"
 SHOWN = 5  # suspected label errors on the screen
-SPLIT_NAMES = ("split", "part", "subset", "partition", "set")
-TRAIN_WORDS, TEST_WORDS = ("train", "training"), ("test", "testing")
 DATA_HELP = "Labelled documents: a file, a folder with a folder for each class, or a collection such as tickets."
 
 
@@ -111,21 +96,14 @@ def audit(
 
     unnaive audit tickets/train.csv --label queue -o audit
     """
-    from dataclasses import replace
-
     from unnaive.apps.common.output import write_text, write_whole_table
     from unnaive.apps.common.screen import Progress
-    from unnaive.curation.audit.audit import AuditOptions
-    from unnaive.curation.audit.audit import audit as look
     from unnaive.curation.audit.findings import COLUMNS
     from unnaive.curation.audit.page import audit_page
     from unnaive.io.endings import written_format
-    from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
-    from unnaive.workflows.feedback import Feedback
-    from unnaive.workflows.source_fields import settle_fields
+    from unnaive.workflows.audit import audit_file
 
-    rule, feedback = TokenRule(**words), Feedback(show_event)
     if output is None and html is None and csv_file is None and not as_json:
         output = default_folder(source.path)
     page, findings = output_paths(output, html, csv_file)
@@ -133,22 +111,13 @@ def audit(
     written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
-    source, fields = settle_fields(source, feedback)
-    rule = replace(rule, fields=fields).without_vectors()
-    # for mail, the parts that people read: headers are not duplicates, and attachments have no words
-    source = replace(
-        source,
-        options=replace(source.options, language=rule.language or "en"),
-        message=PARTS if rule.message is None else None,
-    )
-    with Progress("reading") as bar:
-        data = read_audit_data(source, archives, feedback)
-        new = None if against is None else read_audit_texts(source, against)
-        tested = None if test is None else read_audit_texts(source, test)
-        options = AuditOptions(fast, similarity, most, seed)
-        unfinished = unfinished_work(findings or page)
+    unfinished = unfinished_work(findings or page)
+    with Progress() as bar:
         try:
-            result = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=unfinished)
+            result = audit_file(
+                source, against=against, test=test, fast=fast, similarity=similarity, most=most, seed=seed,
+                rule=TokenRule(**words), archives=archives, kept=unfinished, progress=bar.event,
+            )  # fmt: skip
         except KeyboardInterrupt:
             if unfinished is None or not unfinished.number:
                 raise
@@ -157,14 +126,14 @@ def audit(
                 "errors; run the same command to continue"
             ) from None
     if as_json:
-        echo(visible_json(audit_to_dict(result)))
+        echo(visible_json(result.to_dict()))
     else:
-        show_audit(result)
+        show_audit(result.audit)
     make_output_folders([page, findings])
     if page is not None:
-        write_text(page, audit_page(result))
+        write_text(page, audit_page(result.audit))
     if findings is not None:
-        rows = [finding.to_dict() for finding in result.findings]
+        rows = [finding.to_dict() for finding in result.audit.findings]
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if unfinished is not None:
         unfinished.remove()
@@ -216,103 +185,6 @@ def refuse_overwriting(findings: Path | None, force: bool) -> None:
         raise UnnaiveError(
             f"{findings} exists and may contain your decisions; name another file with --csv, or add --force"
         )
-
-
-def read_audit_data(source: DataFile, archives: Path | None, feedback: Feedback) -> AuditData:
-    """The documents with row numbers and all other columns; for folders and collections, what they have."""
-    from unnaive.curation.audit.material import AuditData
-    from unnaive.io.formats import find_format
-
-    single_path = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
-    collection = single_path and is_collection_name(source.path.partition(":")[0])
-    folder = single_path and source.format in (None, "folder") and Path(source.path).is_dir()
-    if collection or (folder and find_format(source.path) == "folder"):
-        return AuditData.of(read_corpus(source, archives, feedback))
-    texts: list[str] = []
-    labels: list[tuple[str, ...]] = []
-    ids: list[str] = []
-    columns: dict[str, list[Any]] = {}
-    for batch in source.batches(labelled=True, keep=True):
-        taken = source.options.log.columns
-        used = () if taken is None else (*taken.inputs, taken.label, *taken.label_columns)
-        for name, values in batch.kept.items():
-            if name not in used and (name in columns or not texts):
-                columns.setdefault(name, []).extend(values)
-        texts.extend(batch.texts)
-        labels.extend(batch.labels)
-        ids.extend(batch.ids)
-    feedback.read(source)
-    whole = {name: values for name, values in columns.items() if len(values) == len(texts)}
-    split_name, split = find_split(whole)
-    whole.pop(split_name, None)
-    return AuditData(texts, labels, range(1, len(texts) + 1), ids, source.name, split, whole)
-
-
-def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:
-    """(the column with train or test, its values), or ("", None).
-
-    >>> find_split({"split": ["Train", "test"]})
-    ('split', ['train', 'test'])
-    """
-    for name, values in columns.items():
-        words = [str(value).strip().casefold() for value in values]
-        if (
-            name.strip().casefold() in SPLIT_NAMES
-            and {"train", "training"} & set(words)
-            and set(TEST_WORDS) & set(words)
-        ):
-            spelt = {**dict.fromkeys(TRAIN_WORDS, "train"), **dict.fromkeys(TEST_WORDS, "test")}
-            return name, [spelt.get(word, word) for word in words]
-    return "", None
-
-
-def read_audit_texts(source: DataFile, path: Path) -> Any:
-    """The texts of another file, read with the same columns; its labels are not needed."""
-    from dataclasses import replace
-
-    from unnaive.data.corpus import Corpus
-    from unnaive.io.datafiles import DataFile
-    from unnaive.io.options import ReadLog
-
-    options = replace(source.options, log=ReadLog())
-    other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns,
-                     message=source.message)  # fmt: skip
-    texts = [text for batch in other.batches(labelled=False) for text in batch.texts]
-    return Corpus(texts, [()] * len(texts), name=str(path))
-
-
-def teller(bar: Progress) -> Any:
-    """Show the reports of an audit in a progress bar."""
-    last: list[Any] = [None, 0]
-
-    def tell(words: str, done: int, total: int) -> None:
-        if words != last[0] or (total and not last[1]):
-            bar.rename(words, total or None)
-            last[:] = [words, 0]
-        bar.advance(done - last[1])
-        last[1] = done
-
-    return tell
-
-
-def audit_to_dict(audit: Audit) -> dict[str, Any]:
-    """The audit as plain values."""
-    from dataclasses import asdict
-
-    from unnaive.curation.audit.findings import count_kinds
-
-    return {
-        "name": audit.name,
-        "documents": audit.n_docs,
-        "classes": audit.n_classes,
-        "terms": audit.n_terms,
-        "fast": audit.fast,
-        "kinds": count_kinds(audit.findings),
-        "label_errors": None if audit.errors is None else asdict(audit.errors),
-        "drift": None if audit.drift is None else asdict(audit.drift),
-        "notes": list(audit.notes),
-        "findings": [asdict(finding) | {"what_to_do": finding.advice} for finding in audit.findings],
-    }
 
 
 def show_audit(audit: Audit) -> None:

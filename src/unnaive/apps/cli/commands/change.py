@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +11,12 @@ import typer
 from unnaive.apps.common.declared import command_option
 from unnaive.apps.common.options import AsJson, ChangedModel, KeyFile, parse_select, reading
 from unnaive.apps.common.paths import READ, WRITTEN, WRITTEN_MODEL
-from unnaive.apps.common.screen import echo
+from unnaive.apps.common.screen import Progress, echo
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
-    from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
 WORTH = 1.25  # ratio of the number of documents now and at the selection, from which a new search is suggested
@@ -103,7 +101,11 @@ def update(
     if follow and approximate:
         raise UnnaiveError("--follow keeps the selected models and trains them; leave --approximate out")
     if rechoose and source is None:
-        choose_anew(model, output, as_json)
+        from unnaive.workflows.change import search_again
+
+        with Progress() as bar:
+            found = search_again(model, output=output, progress=bar.event)
+        show_change("searched again", found.to_dict(), as_json)
         return
     if follow:
         arriving = source or read_like(["-"])
@@ -114,35 +116,14 @@ def update(
     if batch is not None or every != EVERY:
         raise UnnaiveError("--batch and --every need a stream; add --follow")
 
-    from unnaive.classifier.receipts import read_key, unlock_register
-    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.workflows.change import update_file
 
-    secret = read_key(key)
-
-    def learn(fitted: FittedModel) -> FittedModel:
-        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        texts, labels = read_labelled(source, fitted)
-        with training_progress("learning", fitted, keep_choice, approximate) as options:
-            return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
-
-    show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
-
-
-def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
-    """Let a model that selects among candidates search again, on its own documents."""
-    from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.text_classifier import TextClassifier
-
-    def rechoose(fitted: FittedModel) -> FittedModel:
-        if not fitted.spec.model.traits.keeps_choice:
-            raise UnnaiveError(
-                f"{fitted.spec.model.traits.title} does not select among models; leave --rechoose out, and name DATA "
-                "to learn"
-            )
-        with training_progress("searching again", fitted, keep_choice=False):
-            return TextClassifier.from_fitted(fitted).remake().fitted_
-
-    show_change("searched again", change_file(model, output, rechoose), as_json)
+    with Progress() as bar:
+        result = update_file(
+            model, source, output=output, grow=grow, keep_choice=keep_choice, approximate=approximate, key=key,
+            progress=bar.event,
+        )  # fmt: skip
+    show_change("learnt", result.to_dict(), as_json)
 
 
 def follow_source(
@@ -156,6 +137,7 @@ def follow_source(
     from unnaive.curation.teaching.noting import noting_change
     from unnaive.learning.update import kept_statistic
     from unnaive.scaleout.follow import FollowOptions, follow
+    from unnaive.workflows.change import ModelSizes
 
     if output is not None or len(source.paths) != 1:
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
@@ -184,7 +166,7 @@ def follow_source(
         say(f"{model} learnt {learnt} in {writes}{extra}")
         changed = load_model(model)
         if changed.choice_kept:
-            say(describe_kept_choice(changed.provenance.chosen_on, model_sizes(changed)["documents"], str(model)))
+            say(describe_kept_choice(changed.provenance.chosen_on, ModelSizes.of(changed).documents, str(model)))
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.", trained=True)
@@ -224,38 +206,18 @@ def forget(
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
     """
     from unnaive.apps.common.options import make_output_folders
-    from unnaive.apps.common.output import write_text
-    from unnaive.base.errors import UnnaiveError
-    from unnaive.base.open_files import hash_file
-    from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
-    from unnaive.classifier.signatures import check_private_key
-    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.apps.common.output import say_what_was_written
+    from unnaive.workflows.change import forget_file
 
-    if sign is not None and receipt is None:
-        raise UnnaiveError("--sign signs the receipt; add --receipt FILE")
     make_output_folders([receipt])
-    secret = read_key(key)
-    check_private_key(sign)
-    draft: dict[str, Any] = {}
-    results: list[FittedModel] = []
-
-    def unlearn(fitted: FittedModel) -> FittedModel:
-        texts, labels = read_labelled(source, fitted)
-        if receipt is not None:
-            about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
-            draft.update(make_receipt(fitted, texts, labels, **about))
-        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        with training_progress("unlearning", fitted, keep_choice, approximate) as options:
-            results.append(classifier.forget(texts, labels, **options).fitted_)
-        return results[0]
-
-    def write_receipt() -> None:
-        if receipt is not None:
-            write_text(receipt, complete_receipt(draft, results[0], output or model, signer=sign, key=secret))
-
-    show_change(
-        "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
-    )
+    with Progress() as bar:
+        result = forget_file(
+            model, source, output=output, receipt=receipt, sign=sign, keep_choice=keep_choice,
+            approximate=approximate, key=key, progress=bar.event,
+        )  # fmt: skip
+    if receipt is not None:
+        say_what_was_written(receipt)
+    show_change("forgot", result.to_dict(), as_json)
 
 
 def merge(
@@ -277,23 +239,11 @@ def merge(
     unnaive train tickets/test.csv --label queue --model nbsvm -o south.model
     unnaive merge north.model south.model -o all.model
     """
-    from dataclasses import replace
+    from unnaive.workflows.change import merge_files
 
-    from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import check_writable, load_model, save
-    from unnaive.data.text_hashes import join_text_hashes
-    from unnaive.learning.update import merge_models
-
-    if len(models) < 2:
-        raise UnnaiveError("there is one model; name two or more to merge")
-    check_writable(output)
-    parts = [load_model(path) for path in models]
-    with training_progress("merging", parts[0], keep_choice) as options:
-        hashes = join_text_hashes([part.text_hashes for part in parts])
-        merged = replace(merge_models(*parts, **options), text_hashes=hashes)
-    save(merged, output)
-    sizes = {"before": model_sizes(parts[0]), "after": model_sizes(merged), "choice_kept": merged.choice_kept}
-    show_change("merged", {"file": str(output)} | sizes, as_json)
+    with Progress() as bar:
+        result = merge_files(models, output, keep_choice=keep_choice, progress=bar.event)
+    show_change("merged", result.to_dict(), as_json)
 
 
 def remake(
@@ -318,97 +268,13 @@ def remake(
     """
     from unnaive.base.errors import UnnaiveError
     from unnaive.base.settings import parse_settings
-    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.workflows.change import remake_file
 
     if name is None and not settings and min_df is None and select is None:
         raise UnnaiveError(f"no change of {model} was named; give --model, --set, --min-df or --select")
     changes = {"model": name, "min_df": min_df, "select": parse_select(select)}
     parameters = {key: value for key, value in changes.items() if value is not None} | parse_settings(settings or [])
-
-    def remake_weights(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
-
-    show_change("rebuilt", change_file(model, output, remake_weights), as_json)
-
-
-@contextmanager
-def training_progress(
-    title: str, fitted: FittedModel, keep_choice: bool, approximate: bool = False
-) -> Iterator[dict[str, Any]]:
-    """The options of a change that trains: whether the selection is kept, and the progress callback.
-
-    A note says that a search takes as long as training; --keep-choice is refused for other models.
-    """
-    from unnaive.apps.common.screen import Progress, note
-    from unnaive.base.errors import UnnaiveError
-
-    chooses = fitted.spec.model.traits.keeps_choice
-    if keep_choice and not chooses:
-        raise UnnaiveError(f"{fitted.spec.model.traits.title} does not select among models; leave --keep-choice out")
-    if approximate and (keep_choice or not chooses):
-        why = (
-            "--keep-choice trains the model again"
-            if chooses
-            else f"{fitted.spec.model.traits.title} is updated exactly"
-        )
-        raise UnnaiveError(f"{why}; leave --approximate out")
-    if chooses and not keep_choice and not approximate:
-        note("auto searches again, which takes as long as training; --keep-choice trains only the selected models")
-    with Progress(title) as bar:
-        yield {"keep_choice": keep_choice, "progress": bar.event} | ({"approximate": True} if approximate else {})
-
-
-def change_file(
-    model: Path,
-    output: Path | None,
-    change: Callable[[FittedModel], FittedModel],
-    *,
-    done: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Change the model in a file, or a copy of it; nothing is written on an error.
-
-    `done` is called when the new file exists.
-    """
-    from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
-    from unnaive.curation.teaching.noting import noting_change
-
-    before: dict[str, int] = {}
-
-    def change_measured(fitted: FittedModel) -> FittedModel:
-        before.update(model_sizes(fitted))
-        return change(fitted)
-
-    if output is None:
-        with noting_change(model) as placing:
-            changed = update_model_file(model, change_measured, placing=placing, done=done)
-    else:
-        check_writable(output)
-        changed = change_measured(load_model(model))
-        save(changed, output)
-        done()
-    sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
-    sizes |= {"chosen_on": changed.provenance.chosen_on, "approximate": changed.provenance.n_approximate}
-    return {"file": str(output or model)} | sizes
-
-
-def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The texts of a source, and their labels in the type of the model's classes."""
-    from unnaive.apps.common.screen import reading_progress
-    from unnaive.learning.class_spellings import parse_class_labels
-    from unnaive.workflows.trained_columns import read_as_trained
-
-    with reading_progress(read_as_trained(source, fitted)) as (watched, _):
-        corpus = watched.corpus()
-    return corpus.texts, parse_class_labels(fitted, corpus)
-
-
-def model_sizes(fitted: FittedModel) -> dict[str, int]:
-    """Documents, classes and terms of a model; -1 documents if unknown."""
-    return {
-        "documents": -1 if fitted.statistic is None else int(fitted.statistic.n_docs),
-        "classes": len(fitted.classes),
-        "terms": fitted.scorer.n_terms,
-    }
+    show_change("rebuilt", remake_file(model, output=output, **parameters).to_dict(), as_json)
 
 
 def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:

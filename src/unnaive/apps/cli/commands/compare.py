@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,6 @@ from unnaive.apps.common.options import (
     STDOUT,
     Archives,
     Html,
-    Interrupted,
     Jobs,
     JsonFile,
     Markdown,
@@ -27,14 +25,11 @@ from unnaive.apps.common.options import (
 )
 from unnaive.apps.common.output import say_what_was_written, write_text
 from unnaive.apps.common.paths import EXTENDED, READ
-from unnaive.apps.common.screen import echo, show_event
+from unnaive.apps.common.screen import Progress, echo
 from unnaive.base.errors import UnnaiveError, choose, count_noun
-from unnaive.workflows.corpora import has_own_split, read_corpus
 
 if TYPE_CHECKING:
-    from unnaive.data.corpus import Corpus
     from unnaive.evaluation.grids import Grid
-    from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
     from unnaive.evaluation.trials import ExperimentPlan
@@ -42,7 +37,6 @@ if TYPE_CHECKING:
     from unnaive.text.tokens import TokenRule
     from unnaive.workflows.spark_jobs import SparkEngine
 
-FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
 DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
 
 
@@ -111,25 +105,18 @@ def compare(
 
     unnaive compare tickets/train.csv --label queue --models complement,nbsvm,svm --splits 3
     """
-    from dataclasses import replace
-
-    from unnaive.classifier.vector_files import read_vectors
-    from unnaive.evaluation.material import Material
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
-    from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
-    from unnaive.workflows.feedback import Feedback
-    from unnaive.workflows.source_fields import settle_fields
+    from unnaive.workflows.compare import default_models, run_comparison
 
     # errors of the command are found before the data is read
-    feedback = Feedback(show_event)
     spark = choose_engine(engine, master, ship)
     rule = TokenRule(**words)
     plan = ExperimentPlan(
         tuple(
             Contender.parse(name)
-            for name in (default_models(spark is not None) if models is None else split_list(models))
+            for name in (default_models(one_pass=spark is not None) if models is None else split_list(models))
         ),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
         splits=splits,
@@ -149,22 +136,12 @@ def compare(
             raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
         results, file = run_on_spark(spark, plan, source, rule, records)
     else:
-        source, fields = settle_fields(source, feedback)
-        rule = replace(rule, fields=fields)
-        source = replace(
-            source,
-            options=replace(source.options, language=rule.language or "en"),
-            message=PARTS if rule.message is None else None,  # for mail, the parts that people read
-        )
-        corpus = read_corpus(source, archives, feedback)
-        material = Material.of(corpus, rule, read_vectors(vectors))
-        warn_about_small_classes(corpus)
-        if measures is None and not material.exclusive:
-            plan = replace(plan, measures=("micro-f1", "macro-f1"))
-        if train_sizes is None and folds is None and not has_own_split(corpus):
-            plan = replace(plan, train_sizes=(80.0,))
-        file = records if records is not None else records_path(source, material)
-        results = run_plan(plan, material, file, jobs)
+        with Progress("comparing") as bar:
+            result = run_comparison(
+                plan, source, rule, vectors=vectors, usual_measures=measures is None, records=records,
+                keep_records=True, archives=archives, jobs=jobs, progress=bar.event,
+            )  # fmt: skip
+        results, file = list(result.comparison.records), result.file or Path()
     write_comparison(results, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
         show_comparison(results, rival, file)
@@ -185,48 +162,6 @@ def run_on_spark(
     return results, file
 
 
-def records_path(source: DataFile, material: Material) -> Path:
-    """The default file of records: beside the data if that is writable, else in the current folder."""
-    import os
-
-    from unnaive.evaluation.grids import short_name
-
-    first = Path(source.paths[0])
-    there = first.parent if first.exists() and os.access(first.parent, os.W_OK) else Path()
-    words = re.sub(r"[^\w.-]+", "-", short_name(first.stem if first.exists() else material.name)).strip("-")
-    digest = material.fingerprint.rpartition("#")[2]
-    return there / f"compare-{words or 'data'}-{digest}.jsonl"
-
-
-def default_models(on_spark: bool = False) -> list[str]:
-    """The models compared by default: `auto` and those that train in seconds; on Spark those with one pass."""
-    from unnaive.models.catalogue import MODELS, find_model
-
-    available = [name for name in FAMILY if name in MODELS]
-    return [name for name in available if find_model(name).traits.statistic == "counts"] if on_spark else available
-
-
-def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
-    """Run the plan with a progress bar; an interruption loses nothing."""
-    from unnaive.apps.common.screen import Progress
-    from unnaive.evaluation.experiments import run
-
-    with Progress("comparing") as bar:
-
-        def show(done: int, total: int, words: str) -> None:
-            bar.rename(words, total)
-            bar.advance(done)
-
-        try:
-            return run(plan, material, file, jobs=jobs, progress=show)
-        except KeyboardInterrupt:
-            if not file.exists():
-                raise Interrupted("interrupted before anything was measured") from None
-            raise Interrupted(
-                f"interrupted; the results so far are in {file}; run the same command to continue"
-            ) from None
-
-
 def parse_vocabulary_size(word: str) -> int | None:
     """A number of terms, or None for all of them."""
     if word == "all":
@@ -234,26 +169,6 @@ def parse_vocabulary_size(word: str) -> int | None:
     if not word.isdecimal():
         raise UnnaiveError(f"a vocabulary size came as {word!r}; give whole numbers or all, such as 100,1000,all")
     return int(word)
-
-
-def warn_about_small_classes(corpus: Corpus) -> None:
-    """Warn about classes that cannot be on both sides of a split."""
-    import warnings
-    from collections import Counter
-
-    from unnaive.base.errors import UnnaiveWarning
-
-    sizes = Counter(label for labels in corpus.labels for label in labels)
-    alone = sorted(label for label, size in sizes.items() if size == 1)
-    if alone:
-        names = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
-        have = "has" if len(alone) == 1 else "have"
-        warnings.warn(
-            f"{corpus.name}: {len(alone)} of {len(sizes)} classes {have} a single document ({names}); where one has no "
-            "test document, macro averages count it as 0",
-            UnnaiveWarning,
-            stacklevel=2,
-        )
 
 
 def write_comparison(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from unnaive.evaluation.out_of_scope import OutOfScope
     from unnaive.evaluation.records import Record
     from unnaive.io.datafiles import DataFile
-    from unnaive.learning.fitted import FittedModel
 
 
 NARROW = 60  # columns of a screen, below which tables have short headings
@@ -72,14 +70,9 @@ def evaluate(
     unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
     """
     from unnaive.apps.common.output import write_text
-    from unnaive.apps.common.screen import reading_progress, say_summary
-    from unnaive.classifier.model_file import load_model
-    from unnaive.evaluation.evaluate import evaluate as evaluate_model
-    from unnaive.evaluation.report import as_dict, as_markdown
-    from unnaive.learning.class_spellings import respell_labels
-    from unnaive.workflows.learnt_documents import warn_about_learnt
-    from unnaive.workflows.spark_jobs import evaluate_on_spark
-    from unnaive.workflows.trained_columns import read_as_trained
+    from unnaive.apps.common.screen import Progress, say_summary
+    from unnaive.evaluation.report import as_markdown
+    from unnaive.workflows.evaluate import evaluate_file
 
     spark = choose_engine(engine, master, ship)
     if spark is not None:
@@ -88,6 +81,9 @@ def evaluate(
             {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
             | {"--abstain-for": abstain_for is not None, "--out-of-scope": out_of_scope},
         )
+        from unnaive.classifier.model_file import load_model
+        from unnaive.workflows.spark_jobs import evaluate_on_spark
+
         on_spark = evaluate_on_spark(spark, load_model(model), source)
         if as_json:
             echo(visible_json(on_spark))
@@ -99,43 +95,26 @@ def evaluate(
                 echo(f"note: {sentence}", err=True)
         return
     compared = last_comparison(records) if records is not None else []
-    fitted = load_model(model)
-    with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
-        corpus = respell_labels(fitted, watched.corpus())
-        warn_about_learnt(fitted, corpus)
-        bar.rename("measuring")
-        evaluation = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
-        values = {name: evaluation.measure(name) for name in measure} if measure else evaluation.measures
-    choice = None if abstain_for is None else find_choice(evaluation, abstain_for, abstain_confidence)
-    novel = None if out_of_scope is None else find_out_of_scope(fitted, corpus.texts, source, out_of_scope)
+    with Progress() as bar:
+        result = evaluate_file(
+            model, source, measures=measure or (), abstain_for=abstain_for, abstain_confidence=abstain_confidence,
+            out_of_scope=out_of_scope, progress=bar.event,
+        )  # fmt: skip
     if as_json:
-        more = {} if choice is None else {"abstain_for": abstain_for, "abstain": asdict(choice)}
-        more |= {} if novel is None else {"out_of_scope": asdict(novel)}
-        echo(visible_json(as_dict(evaluation) | {"measures": values} | more))
+        echo(visible_json(result.to_dict()))
     else:
-        say_summary(f"read {watched.describe()}")
-        show_evaluation(evaluation, values)
-        if choice is not None:
-            show_choice(choice, model)
-        if novel is not None:
-            show_out_of_scope(novel, model)
+        say_summary(f"read {result.read}")
+        show_evaluation(result.report, result.measures)
+        if result.abstention is not None:
+            show_choice(result.abstention, model)
+        if result.out_of_scope is not None:
+            show_out_of_scope(result.out_of_scope, model)
     if html is not None:
         from unnaive.evaluation.evaluation_page import evaluation_page
 
-        write_text(html, evaluation_page(evaluation, records=compared))
+        write_text(html, evaluation_page(result.report, records=compared))
     if markdown is not None:
-        write_text(markdown, as_markdown(evaluation))
-
-
-def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFile, path: Path) -> OutOfScope:
-    """How well the model detects the out-of-scope texts of a file."""
-    from unnaive.evaluation.out_of_scope import evaluate_out_of_scope
-    from unnaive.io.datafiles import DataFile
-    from unnaive.workflows.trained_columns import read_as_trained
-
-    others = read_as_trained(DataFile(str(path), message=source.message), fitted)
-    outside = [text for batch in others.batches(labelled=False) for text in batch.texts]
-    return evaluate_out_of_scope(fitted, texts, outside)
+        write_text(markdown, as_markdown(result.report))
 
 
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
@@ -173,7 +152,7 @@ def last_comparison(path: Path) -> list[Record]:
     return comparisons[-1]
 
 
-def show_evaluation(evaluation: Evaluation, values: dict[str, float]) -> None:
+def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
@@ -215,23 +194,6 @@ def show_evaluation(evaluation: Evaluation, values: dict[str, float]) -> None:
         if rows and head is COVERAGE:
             for sentence in coverage_notes(evaluation):
                 screen.print(f"{sentence[0].upper()}{sentence[1:]}.", markup=False, style="dim")
-
-
-def find_choice(evaluation: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
-    """The probability to reject below for an accuracy, or an error that says why there is none."""
-    from unnaive.base.errors import UnnaiveError, count_noun
-
-    if evaluation.abstention is None:
-        raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
-    choice = evaluation.choose_abstention(accuracy, sureness)
-    if choice is None:
-        best = 100 * float(evaluation.abstention.accuracy.max())
-        raise UnnaiveError(
-            f"no probability reaches an accuracy of {100 * accuracy:g} % with {100 * sureness:g} % "
-            f"confidence on half of {count_noun(len(evaluation), 'document')} (the most certain documents reach "
-            f"at most {best:.1f} %); ask for less, or give more documents"
-        )
-    return choice
 
 
 def show_choice(choice: AbstentionChoice, model: Path) -> None:
@@ -281,7 +243,7 @@ def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> li
     return sentences
 
 
-def printed_measure_table(values: dict[str, float]) -> Any:
+def printed_measure_table(values: Mapping[str, float]) -> Any:
     """The measures, with their meaning if the screen is wide enough."""
     from unnaive.apps.common.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import (
-    FIELD_OPTIONS,
-    STDOUT,
-    AsJson,
-    Html,
-    Interrupted,
-    ModelFile,
-    make_output_folders,
-    reading,
-)
+from unnaive.apps.common.options import FIELD_OPTIONS, STDOUT, AsJson, Html, ModelFile, make_output_folders, reading
 from unnaive.apps.common.paths import READ, WRITTEN
 from unnaive.apps.common.screen import echo, note
+from unnaive.base.errors import Interrupted
 
 if TYPE_CHECKING:
     from unnaive.base.types import Label

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.common.options import AsJson, ModelFile, reading
 from unnaive.apps.common.paths import WRITTEN
-from unnaive.apps.common.screen import echo, note, say_summary
-from unnaive.workflows.predictor import Predictor
+from unnaive.apps.common.screen import Progress, echo, is_quiet, note, say_summary
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
-    from unnaive.io.datafiles import Batch, DataFile
-    from unnaive.io.writing.table_writer import Write
-    from unnaive.workflows.prediction_columns import Layout
+    from unnaive.io.datafiles import DataFile
 
 
 def register(app: typer.Typer) -> None:
@@ -114,13 +111,10 @@ def predict(
 
     unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
     """
-    from unnaive.apps.common.output import say_what_sets_promise, say_what_was_read, say_what_was_written
+    from unnaive.apps.common.output import say_what_was_written
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import written_format
-    from unnaive.io.writing.table_writer import open_table_writer
-    from unnaive.workflows.prediction_columns import Layout
-    from unnaive.workflows.trained_columns import read_as_trained
+    from unnaive.workflows.predict import predict_file
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
@@ -131,154 +125,34 @@ def predict(
         others |= {"--unknown-rate": unknown_rate is not None}
         others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         refuse_on_spark("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        from unnaive.classifier.model_file import load_model
         from unnaive.workflows.spark_jobs import predict_on_spark
 
         columns = predict_on_spark(spark, load_model(model), source, output)
         say_summary(f"wrote {output}, a folder of part files ({columns.describe()})")
         return
-    format = written_format(output, as_json=as_json)
-    rejecting = {"--unknown": unknown, "--reject-below": reject_below, "--unknown-rate": unknown_rate}
-    refuse_top(top, format, next((name for name, value in rejecting.items() if value is not None), None))
-    fitted = load_model(model)
     people = output is None and not as_json and sys.stdout.isatty()
-    predictor = Predictor(
-        fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
-        at_least_one=at_least_one, show_text=people, unknown_rate=unknown_rate,
-    )  # fmt: skip
-    predictor.check()
-    classes = tuple(map(str, fitted.classes)) if every else ()
-    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
-    layout.sets = confidence is not None
-    source = read_as_trained(source, fitted)
-    with open_table_writer(output, format, excel_safe=excel_safe, types=layout.arrow_types) as table:
-        write = PredictionWriter(table, layout, format)
-        batches = lay_out(read_prediction_batches(source, document, unbuffered, keep_columns and not people), layout)
-        if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
-            write_ahead(predictor, batches, write)
-        else:
-            for batch in batches:
-                write_batch(predictor, batch, print_lines if people else write)
-                if (unbuffered or document) and output is None:
-                    sys.stdout.flush()
-    if not document:
-        say_what_was_read(source)
-    if confidence is not None and not document:
-        say_what_sets_promise(fitted, confidence, by_class=by_class)
-    if output is not None:
-        say_what_was_written(output)
-    sentence = predictor.describe_unknown()
-    if sentence is not None:
-        note(sentence)
-
-
-def refuse_top(top: int, format: str, option: str | None) -> None:
-    """Raise an error if a table would have the best classes of every document and so no label for unknown ones."""
-    from unnaive.base.errors import UnnaiveError
-
-    if top > 1 and option is not None and format != "jsonl":
-        raise UnnaiveError(
-            f"--top {top} writes the best classes of every document, so {option} would have no effect; leave one of "
-            "the two out, or add --json, which writes both"
-        )
-
-
-class PredictionWriter:
-    """Writes records of predictions, or whole columns, to a table."""
-
-    def __init__(self, table: Write, layout: Layout, format: str) -> None:
-        self._table, self._layout, self._format = table, layout, format
-
-    def __call__(self, records: Sequence[RowValues]) -> None:
-        """Write some records, one row each."""
-        self._table([self._layout.row(record, self._format) for record in records])
-
-    @property
-    def takes_columns(self) -> bool:
-        """Whether `write_columns` writes the same as records would."""
-        return self._layout.plain and getattr(self._table, "takes_columns", False)
-
-    def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
-        """Write rows from columns: those of the input, or the ids, then label, value and known_terms."""
-        self._table.write_columns(self._layout.columns(before, new))  # type: ignore[attr-defined]
-
-
-def read_prediction_batches(
-    source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool
-) -> Iterator[Batch]:
-    """The documents given as arguments, or those of the source, with a progress bar."""
-    from unnaive.apps.common.screen import reading_progress
-    from unnaive.io.datafiles import Batch
-
-    if documents:
-        yield Batch(documents, [()] * len(documents), [str(number) for number in range(1, len(documents) + 1)])
-        return
-    live = source.path == "-" and sys.stdin.isatty()
+    live = not document and source.path == "-" and sys.stdin.isatty()
     if live:
         echo("note: type a text and press enter; Ctrl-D ends", err=True)
-    how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
-    source = replace(source, options=how, format=source.format or ("lines" if live else None))
-    if live:
-        yield from source.batches(labelled=False)
-        return
+        source = replace(source, format=source.format or "lines")
+    flush = sys.stdout.flush if (unbuffered or document) and output is None else None
     # the total of a stream is unknown
-    with reading_progress(source, "predicting", in_logs=source.path != "-") as (watched, _):
-        yield from watched.batches(labelled=False, keep=keep)
-
-
-def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
-    """The batches; the first decides the columns of the layout."""
-    for batch in batches:
-        if not layout.kept:
-            layout.kept, layout.types = tuple(batch.kept), batch.types
-        yield batch
-
-
-def writes_columns(predictor: Predictor, write: Any) -> bool:
-    """Whether predictions are computed and written by columns, without a record for each document."""
-    return predictor.one_label and getattr(write, "takes_columns", False)
-
-
-def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> None:
-    """Predict and write all batches by columns; two batches are predicted while others are read and written.
-
-    The serial part of one batch overlaps with the parallel part of the other.
-    """
-    from unnaive.io.tables.native_parser import map_in_order
-
-    chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
-    for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):
-        predictor.count_seen(new[2])
-        write.write_columns(chunk.kept or {"id": chunk.ids}, new)
-
-
-def write_batch(predictor: Predictor, batch: Batch, write: Any) -> None:
-    """Predict and write the documents of a batch."""
-    whole_columns = writes_columns(predictor, write)
-    for chunk in cut_batch(predictor, batch):
-        if whole_columns:
-            new = predictor.predict_columns(chunk.texts)
-            predictor.count_seen(new[2])
-            write.write_columns(chunk.kept or {"id": chunk.ids}, new)
-        else:
-            write(with_columns(predictor.predict(chunk.ids, chunk.texts), chunk.kept))
-
-
-def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
-    """The batch, or parts of it whose scores fit in memory."""
-    step = predictor.chunk_size()
-    for start in range(0, len(batch.texts), step):
-        part = slice(start, start + step)
-        columns = {name: values[part] for name, values in batch.kept.items()}
-        yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=columns)
-
-
-def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]]) -> list[RowValues]:
-    """The records, each with its row of the kept columns."""
-    names = tuple(columns)
-    rows = zip(*columns.values(), strict=True) if names else repeat(())
-    for record, values in zip(records, rows, strict=False):
-        record["kept"] = dict(zip(names, values, strict=True))
-    return records
+    with nullcontext() if live or document else Progress(in_logs=source.path != "-") as bar:
+        result = predict_file(
+            model, source, output or Path("-"), documents=document, format=written_format(output, as_json=as_json),
+            keep_columns=keep_columns and not people, every=every, top=top, unknown=unknown, reject_below=reject_below,
+            unknown_rate=unknown_rate, confidence=confidence, by_class=by_class, at_least_one=at_least_one,
+            explain=explain, excel_safe=excel_safe, unbuffered=unbuffered or live, show=print_lines if people else None,
+            flush=flush, progress=None if bar is None else bar.event,
+        )  # fmt: skip
+    if not is_quiet():
+        for sentence in (*([] if result.read is None else [f"read {result.read}"]), *result.promises):
+            echo(sentence, err=True)
+    if output is not None:
+        say_what_was_written(output)
+    for sentence in result.notes:
+        note(sentence)
 
 
 def print_lines(records: Sequence[RowValues]) -> None:

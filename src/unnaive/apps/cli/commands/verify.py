@@ -111,7 +111,8 @@ def read_documents(
     path: str, fitted: Any, text: list[str] | None, label: str | None
 ) -> tuple[Any, list[tuple[Any, ...]]]:
     """The documents of a file, read like the training data of the model."""
-    from unnaive.apps.cli.commands.change import read_labelled
     from unnaive.apps.common.options import data_file, shared_defaults
+    from unnaive.workflows.change import read_labelled
+    from unnaive.workflows.feedback import Feedback
 
-    return read_labelled(data_file([path], **(shared_defaults() | {"text": text, "label": label})), fitted)
+    return read_labelled(data_file([path], **(shared_defaults() | {"text": text, "label": label})), fitted, Feedback())

@@ -1,0 +1,143 @@
+"""Workflows: Python gets what the commands give, without the command line, and nothing is printed."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import unnaive
+import unnaive.workflows
+from unnaive import TextClassifier
+from unnaive.apps.cli.main import exit_code
+from unnaive.io.datafiles import DataFile
+
+MODULES = sorted(module.name for module in pkgutil.iter_modules(unnaive.workflows.__path__))
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    return unnaive.write_tickets(tmp_path / "tickets")
+
+
+def printed_json(capsys, *arguments):
+    assert exit_code([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def without_times(values):
+    return {name: value for name, value in values.items() if name not in ("seconds", "file")}
+
+
+def test_no_workflow_needs_the_command_line():
+    """Every module is imported, and a model trained, where typer and rich cannot be imported."""
+    script = (
+        "import sys, importlib, tempfile\n"
+        "sys.modules['typer'] = sys.modules['rich'] = None\n"
+        f"for name in {MODULES!r}: importlib.import_module('unnaive.workflows.' + name)\n"
+        "import unnaive\n"
+        "folder = unnaive.write_tickets(tempfile.mkdtemp())\n"
+        "result = unnaive.train_file(folder / 'train.csv', 'multinomial', label='queue', output=folder / 'm.model')\n"
+        "unnaive.update_file(folder / 'm.model', folder / 'test.csv')\n"
+        "unnaive.evaluate_file(folder / 'm.model', folder / 'test.csv')\n"
+        "unnaive.predict_file(folder / 'm.model', folder / 'test.csv', folder / 'out.csv')\n"
+        "assert not [name for name in sys.modules if name.startswith('unnaive.apps')]\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
+def test_training_gives_the_bytes_and_the_json_of_the_command(tickets, capsys):
+    result = unnaive.train_file(
+        tickets / "train.csv", "nbsvm", label="queue", output=tickets / "a.model", test=tickets / "test.csv"
+    )
+    assert capsys.readouterr() == ("", "")
+    files = tickets / "train.csv", "-m", "nbsvm", "--label", "queue", "--test", tickets / "test.csv"
+    printed = printed_json(capsys, "train", *files, "-o", tickets / "b.model")
+    assert (tickets / "a.model").read_bytes() == (tickets / "b.model").read_bytes()
+    assert without_times(json.loads(json.dumps(result.to_dict()))) == without_times(printed)
+    assert result.report.tally.accuracy == result.test["accuracy"]
+    assert result.classifier.predict(["please refund me"]).tolist() == ["billing"]
+
+
+def test_a_classifier_that_is_passed_in_is_not_changed(tickets):
+    classifier = TextClassifier("multinomial", min_df=2)
+    result = unnaive.train_file(DataFile(str(tickets / "train.csv"), label="queue"), classifier)
+    assert not classifier.__sklearn_is_fitted__()
+    assert result.file is None
+    assert result.fitted.spec.min_df == 2
+
+
+def test_evaluation_is_that_of_the_command(tickets, capsys):
+    unnaive.train_file(tickets / "train.csv", "multinomial", label="queue", output=tickets / "m.model")
+    result = unnaive.evaluate_file(tickets / "m.model", tickets / "test.csv", abstain_for=0.9)
+    printed = printed_json(capsys, "evaluate", tickets / "m.model", tickets / "test.csv", "--abstain-for", "0.9")
+    values = json.loads(json.dumps(result.to_dict()))
+    assert (values["measures"], values["abstain"]) == (printed["measures"], printed["abstain"])
+
+
+def test_predictions_are_those_of_the_command(tickets, capsys):
+    unnaive.train_file(tickets / "train.csv", "multinomial", label="queue", output=tickets / "m.model")
+    result = unnaive.predict_file(tickets / "m.model", tickets / "test.csv", tickets / "a.csv")
+    assert (result.documents, result.unknown) == (275, 0)
+    assert exit_code(["predict", *map(str, (tickets / "m.model", tickets / "test.csv", "-o", tickets / "b.csv"))]) == 0
+    assert (tickets / "a.csv").read_bytes() == (tickets / "b.csv").read_bytes()
+    capsys.readouterr()
+    rows = unnaive.predict_file(tickets / "m.model", tickets / "test.csv").rows
+    assert exit_code(["predict", str(tickets / "m.model"), str(tickets / "test.csv"), "--json"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == json.loads(json.dumps(rows))
+
+
+def test_update_then_forget_gives_the_file_back(tickets):
+    model = tickets / "m.model"
+    unnaive.train_file(tickets / "train.csv", "multinomial", label="queue", output=model)
+    before = model.read_bytes()
+    larger = unnaive.update_file(model, tickets / "test.csv")
+    assert (larger.before.documents, larger.after.documents) == (651, 926)
+    smaller = unnaive.forget_file(model, tickets / "test.csv", receipt=tickets / "receipt.json")
+    assert smaller.after.documents == 651
+    assert (tickets / "receipt.json").exists()
+    assert model.read_bytes() == before
+
+
+def test_merged_files_equal_one_that_learnt_all(tickets):
+    parts = [tickets / "north.model", tickets / "south.model"]
+    for name, path in zip(("train.csv", "test.csv"), parts, strict=True):
+        unnaive.train_file(tickets / name, "multinomial", label="queue", output=path)
+    merged = unnaive.merge_files(parts, tickets / "all.model")
+    unnaive.update_file(parts[0], tickets / "test.csv")
+    assert merged.after.documents == 926
+    assert TextClassifier.load(tickets / "all.model").scorer_.to_arrays()[0].keys()
+    assert merged.classifier.score(["refund"], ["billing"]) == 1
+
+
+def test_an_interrupted_training_leaves_the_file_as_it_was(tickets):
+    model = tickets / "m.model"
+    unnaive.train_file(tickets / "train.csv", "multinomial", label="queue", output=model)
+    before = model.read_bytes()
+
+    def stop(name, details):
+        if details.get("title") == "writing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unnaive.train_file(tickets / "test.csv", "nbsvm", label="queue", output=model, progress=stop)
+    assert model.read_bytes() == before
+    assert sorted(path.name for path in tickets.iterdir()) == ["m.model", "test.csv", "train.csv"]
+
+
+def test_steps_and_notes_go_to_the_callback(tickets):
+    events, size = [], (tickets / "train.csv").stat().st_size
+    unnaive.train_file(
+        tickets / "train.csv",
+        "multinomial",
+        label="queue",
+        progress=lambda name, details: events.append((name, details)),
+    )
+    titles = [details["title"] for name, details in events if name == "step"]
+    assert titles == ["reading", "learning multinomial from 651 documents"]
+    assert next(details["total"] for name, details in events if name == "step") == size
+    assert sum(details["amount"] for name, details in events if name == "advance") >= size
