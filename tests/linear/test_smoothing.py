@@ -168,3 +168,13 @@ def test_names_choose_a_smoothing_with_its_own_setting():
 def test_settings_out_of_range_are_refused(make, message):
     with pytest.raises(UnnaiveError, match=message):
         make()
+
+
+@pytest.mark.parametrize("alpha", [1e-290, 1e-307, 1e-310, 5e-324])
+def test_laplace_with_the_smallest_alpha_is_finite(alpha):
+    """n/α is above the largest double from α = 1e-308 on; log α is −745 at the least."""
+    counts = some_counts(3)
+    found = Laplace(alpha).multinomial_log_prob(counts).dense()
+    n, totals = counts.class_terms.toarray(), counts.class_totals[:, None]
+    expected = np.log(n + alpha) - np.log(totals + alpha * counts.n_terms)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -4,10 +4,15 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.apart import run_apart
 
+from unnaive.base.errors import BadData
 from unnaive.text.backend import kernel
+from unnaive.text.counting import TextScorer
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
 
 pytestmark = [
     pytest.mark.skipif(kernel is None, reason="built without a compiler"),
@@ -113,3 +118,28 @@ with arrays_on_disk(sys.argv[1], least=1 << 16):
 @pytest.mark.skipif(sys.platform != "linux", reason="arrays in files are those of Linux")
 def test_arrays_on_disk_are_not_shared_with_a_forked_child(tmp_path):
     run_apart(FORKED, str(tmp_path))
+
+
+def test_a_term_of_very_many_words_is_written():
+    """Its n-grams are nested, which must not be a recursion."""
+    code = """
+    from unnaive.text.counting import TextCounter
+    from unnaive.text.tokens import TokenRule
+    from unnaive.text.vocabulary import Vocabulary
+
+    term = " ".join(f"w{n % 97}" for n in range(1_000_000))
+    counter = TextCounter(TokenRule(ngrams=(1, 2)), Vocabulary(["a1", term]))
+    assert counter.count(["b2 a1"], grow=True).toarray().tolist() == [[1, 0, 1, 1]]
+    assert counter.vocabulary.terms == ["a1", term, "b2", "b2 a1"]
+    """
+    run_apart(code)
+
+
+def test_a_scorer_whose_engine_has_learnt_terms_is_refused():
+    """The weights of new terms would be read from behind the array."""
+    scorer = TextScorer(TokenRule(), Vocabulary(["a1", "b2"]), np.ones((2, 2)), backend="native")
+    inner = scorer._scorer
+    inner.engine.count([" ".join(f"w{n}" for n in range(100_000))], grow=True)
+    for use in (inner.scores_and_known, inner.best):
+        with pytest.raises(BadData, match="weights for every term"):
+            use(["a1 w99999"])

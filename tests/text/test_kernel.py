@@ -1,5 +1,6 @@
 """Kernel == reference, token for token and count for count, over random Unicode and at the edges."""
 
+import base64
 import random
 import signal
 import sys
@@ -24,7 +25,7 @@ from unnaive.text.languages import fold_case
 from unnaive.text.reference import ReferenceEngine
 from unnaive.text.scripts import chunk_pattern
 from unnaive.text.term_order import term_order
-from unnaive.text.tokens import TokenRule, tokens
+from unnaive.text.tokens import TokenRule, spans, tokens
 from unnaive.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.skipif(BACKEND != "native", reason="the kernel is not built")
@@ -275,9 +276,25 @@ def test_character_grams_are_those_of_the_reference(analyzer, borders):
     draw = random.Random(3)
     for number in range(12):
         some_texts = ["".join(draw.choices(draw.choice([SCRIPTS, FRAGMENTS, MARKUP]), k=30)) for _ in range(6)]
-        sizes = draw.choice([(1, 3), (2, 5), (3, 3), (4, 8)])
+        sizes = draw.choice([(1, 1), (1, 3), (2, 5), (3, 3), (4, 8)])
         rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=sizes, char_borders=borders)
         check_counts([*some_texts, "", some_texts[0]], rule, 1 + number % 3)
+
+
+@pytest.mark.parametrize("borders", ["spaces", "words"])
+@pytest.mark.parametrize("analyzer", ["char", "both"])
+def test_spans_of_character_grams_lie_in_the_text(analyzer, borders):
+    """Borders are n-grams of one character; they have empty spans, at the ends of the text too."""
+    draw = random.Random(8)
+    for _ in range(60):
+        sizes = draw.choice([(1, 1), (1, 3), (2, 5)])
+        drawn = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=sizes, char_borders=borders, fields=None)
+        mail = replace(drawn, message="subject-body", html=draw.random() < 0.5)
+        for rule in (drawn, mail, replace(drawn, html=True)):
+            for text in [*MIME, "<b>a</b>", "a", "".join(draw.choices(draw.choice([FRAGMENTS, MARKUP]), k=12))]:
+                found = spans(text, rule)
+                assert [term for _, _, term in found] == tokens(text, rule)
+                assert all(0 <= start <= end <= len(text) for start, end, _ in found)
 
 
 @pytest.mark.slow
@@ -571,6 +588,10 @@ MIME = [
     "Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: application/pdf; name=a.pdf\n\nJVBERi0=\n--x--\n",
     "Subject: plain\n\nnothing to decode",
     "no header at all",
+    "Content-Type:\u00a0text/html\n\n<p>is not read as markup",
+    "Content-Type: text/plain\nSubject: =?utf-8?q?a?=\n\na <b title=\nbegin 644 x\nM" + "X" * 60 + "\n \nend\n> c <i",
+    "Content-Transfer-Encoding: base64\n\n"
+    + base64.b64encode(b"<a\nbegin 644 x\n#ABCD\n`\nend\nhref=y>z <!-- a\n begin 644 x\n-->").decode(),
 ]
 
 

@@ -89,7 +89,11 @@ class Laplace:
         """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
         seen = stored(counts, "class_terms")
         of_class = np.log(self.alpha) - np.log(counts.class_totals + self.alpha * counts.n_terms)
-        return _table(seen, np.log1p(seen.data / self.alpha), of_class, np.zeros(counts.n_terms))
+        with np.errstate(over="ignore"):
+            added = np.log1p(seen.data / self.alpha)
+        if not np.isfinite(added).all():  # n/α overflows for α below 1e-300
+            added = np.log(seen.data + self.alpha) - np.log(self.alpha)
+        return _table(seen, added, of_class, np.zeros(counts.n_terms))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """The term part is log (N_•k + α); seen cells store what the class subtracts from it."""

@@ -34,8 +34,9 @@ inline Document document_of(PyObject* text, size_t row, size_t limit = SIZE_MAX)
   if (!PyUnicode_Check(text)) throw nb::type_error(("text " + std::to_string(row) + " is not str").c_str());
   const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
   const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
-  check_size(row, length * (width ? width : 1), limit);
-  return {PyUnicode_DATA(text), length, width, width == 0};
+  const Document document{PyUnicode_DATA(text), length, width, width == 0};
+  if (length > limit / 4) check_size(row, utf8_size(document), limit);  // a character has at most 4 bytes
+  return document;
 }
 
 // The strings are copied to a tuple, because another thread could change a list.

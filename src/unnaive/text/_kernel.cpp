@@ -279,6 +279,11 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
+// The engine may have counted texts with new terms, which have no weights.
+void check_terms_of(const HeldScorer& self) {
+  require(self.engine.terms().size() == self.linear.terms, "there must be weights for every term");
+}
+
 // (scores, number of known term occurrences of each text). If a class leads by more than `clear`, its score is 0 and
 // the others are −∞.
 nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
@@ -288,6 +293,7 @@ nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
+    check_terms_of(self);
     self.scorer.scores(input.documents, threads, listen, clear, out.data, known.data);
   }
   return nb::make_tuple(out.array, known.array);
@@ -299,6 +305,7 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
+    check_terms_of(self);
     self.scorer.best(input.documents, threads, listen, out.data);
   }
   return out.array;

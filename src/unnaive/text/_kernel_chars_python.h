@@ -1,13 +1,10 @@
 // Bindings of character n-grams and tf-idf scores.
 #pragma once
+#include "../base/_checks.h"
 #include "_kernel_python.h"
 #include "_kernel_tfidf.h"
 
 namespace unnaive {
-
-void require(bool right, const char* sentence) {
-  if (!right) throw nb::value_error(sentence);
-}
 
 using Ints = Vector<int32_t>;
 using Ends = Vector<int64_t>;
@@ -172,7 +169,7 @@ nb::tuple tf_idf_text_scores(HeldTfIdf& self, nb::handle texts, Engine& engine, 
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(engine.mutex());
-    if (engine.terms().size() != self.scorer.columns()) throw nb::value_error("there must be weights for every term");
+    require(engine.terms().size() == self.scorer.columns(), "there must be weights for every term");
     self.scorer.scores(engine, input.documents, threads, listen, out.data, known.data);
   }
   return nb::make_tuple(out.array, known.array);

@@ -123,23 +123,31 @@ class Terms {
     ends = Array<int64_t>(size() + 1);
     bytes = Array<uint8_t>(words_->total_bytes() + 1);
     size_t used = 0;
+    std::vector<uint32_t> words;
     for (uint32_t t = 0; t < size(); ++t) {
-      used = write_item(plain() ? t + stops_ : items_[t], bytes, used);
+      used = write_item(plain() ? t + stops_ : items_[t], words, bytes, used);
       ends[t + 1] = static_cast<int64_t>(used);
     }
     bytes.resize(used);
   }
 
  private:
-  // Write an n-gram as its prefix, a space, and its last word.
-  size_t write_item(uint32_t item, Array<uint8_t>& bytes, size_t used) const {
-    if (item & kGram) {
-      const uint64_t pair = grams_[item & ~kGram];
-      used = write_item(prefix_of(pair), bytes, used);
+  // Write an n-gram as its words with spaces between them; `words` is a buffer. The words of a given vocabulary's term
+  // may be hundreds of thousands, too many for a recursion.
+  size_t write_item(uint32_t item, std::vector<uint32_t>& words, Array<uint8_t>& bytes, size_t used) const {
+    words.clear();
+    for (; item & kGram; item = prefix_of(grams_[item & ~kGram])) words.push_back(word_of(grams_[item & ~kGram]));
+    used = write_word(item, bytes, used);
+    for (size_t i = words.size(); i-- > 0;) {
       bytes[used++] = ' ';
-      item = word_of(pair);
+      used = write_word(words[i], bytes, used);
     }
-    const Bytes word = (*words_)[item];
+    return used;
+  }
+
+  // Write a word and make room for a space after it.
+  size_t write_word(uint32_t entry, Array<uint8_t>& bytes, size_t used) const {
+    const Bytes word = (*words_)[entry];
     bytes.make_room(used + word.size + WordTable::kSlack);
     if (word.size <= WordTable::kSlack) {
       std::memcpy(bytes.data() + used, word.data, WordTable::kSlack);  // a constant size is faster than the exact one

@@ -154,6 +154,22 @@ size_t utf8_from(const Unit* p, size_t length, uint8_t* out) {
   return static_cast<size_t>(out - start);
 }
 
+template <class Unit>
+size_t utf8_size_of(const Unit* p, size_t length) {
+  size_t size = 0;
+  for (size_t i = 0; i < length; ++i)
+    size += 1 + (p[i] >= 0x80) + (p[i] >= 0x800) + (static_cast<uint32_t>(p[i]) >= 0x10000);
+  return size;
+}
+
+// The number of bytes of a document as UTF-8.
+inline size_t utf8_size(const Document& document) {
+  if (document.width == 1) return utf8_size_of(static_cast<const uint8_t*>(document.data), document.length);
+  if (document.width == 2) return utf8_size_of(static_cast<const uint16_t*>(document.data), document.length);
+  if (document.width == 4) return utf8_size_of(static_cast<const uint32_t*>(document.data), document.length);
+  return document.length;
+}
+
 // The document as UTF-8: its own bytes, or a copy in `space`.
 inline Bytes utf8_of(const Document& document, std::vector<uint8_t>& space) {
   if (document.width == 0) return {static_cast<const uint8_t*>(document.data), document.length};

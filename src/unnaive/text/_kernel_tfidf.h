@@ -75,10 +75,12 @@ class TfIdfScorer {
   };
 
   void fill_rows() {
+    std::vector<std::unique_ptr<TfIdfRows>> rows;  // if memory runs out, the next call begins again
     for (const TfIdfPart& part : parts_) {
       const bool possible = TfIdfRows::possible(part, classes_);
-      rows_.push_back(possible ? std::make_unique<TfIdfRows>(part, classes_, columns_) : nullptr);
+      rows.push_back(possible ? std::make_unique<TfIdfRows>(part, classes_, columns_) : nullptr);
     }
+    rows_ = std::move(rows);
   }
 
   // Move the counted row to `out`, columns ascending; return its size.

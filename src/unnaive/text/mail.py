@@ -107,7 +107,7 @@ _ENCODED = re.compile(
     r"|^content-type:\s*[\"']?(?:multipart|message|application|image|audio|video)/"
     r"|^content-type:\s*[\"']?text/html"
     r"|=\?[!->@-~]+\?[bq]\?",
-    re.MULTILINE,
+    re.MULTILINE | re.ASCII,  # the same in characters as in bytes: no other spaces
 )
 
 
@@ -162,11 +162,11 @@ def decode_mime(text: str, message: str) -> str:
     return "\n" + "".join(piece.text for piece in mime_pieces(text, message))
 
 
-def message_pieces(text: str, message: str) -> list[Piece]:
-    """The wanted parts of a MIME message, decoded, without UU-encoded blocks."""
+def message_pieces(text: str, message: str) -> list[list[Piece]]:
+    """The wanted parts of a MIME message, decoded: the stretches between UU-encoded blocks, which no tag spans."""
     places = OffsetMap(mime_pieces(text, message))
     joined = "".join(piece.text for piece in places.parts)
-    return list(places.cut(_without_uu(joined, 0)))
+    return [list(places.cut([stretch])) for stretch in _without_uu(joined, 0)]
 
 
 def mime_pieces(text: str, message: str) -> list[Piece]:

@@ -70,7 +70,11 @@ class OffsetMap:
         return self.parts[index], offset - self.starts[index]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the original of cleaned[start:end]."""
+        """The span in the original of cleaned[start:end]; an empty one lies before a character, or behind the last."""
+        if start == end:
+            behind = start == self.starts[-1]
+            place = self.original(start - behind, start - behind + 1)[behind]
+            return place, place
         first, skip = self._at(start)
         last, length = self._at(end - 1)
         verbatim = len(first.text) == first.end - first.start

@@ -27,8 +27,8 @@ def pieces(text: str, *, message: str | None, markup: bool) -> list[Piece]:
     if message is None:
         return list(visible_pieces(text, 0, len(text))) if markup else [Piece(text, 0, len(text))]
     if needs_mime(text):
-        parts_read = message_pieces(text, message)
-        return strip_markup(parts_read) if markup else parts_read
+        stretches = message_pieces(text, message)
+        return [piece for stretch in stretches for piece in (strip_markup(stretch) if markup else stretch)]
     parts = message_parts(text, message)
     if markup:
         return [piece for start, end in parts for piece in visible_pieces(text, start, end)]

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../../base/_avx2.h"
+#include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
 #include "../../data/_scratch.h"
 #include "_dual_hinge.h"
@@ -111,10 +112,6 @@ void solve_softmax(const SoftmaxProblem<Value>& problem, SoftmaxResult& result, 
 template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
-}
 
 // A new array of zeros that is returned to Python as a numpy array.
 template <typename T>
