@@ -11,7 +11,6 @@ from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.data.counts import Counts
 from unnaive.learning.decisions import Argmax
 from unnaive.linear.links import probabilities
-from unnaive.models import or_gate
 from unnaive.models.blend import Blend, OrBlend
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.models.or_gate import (
@@ -216,19 +215,3 @@ def test_masses_whose_sum_is_rounded_below_its_largest_part_stay_probabilities()
     for weights in WEIGHTS:
         found = estimate_gates(Counts.of(X, csr_array([[1, 0], [0, 1]])), weights=weights).weights.data
         assert ((found >= 0) & (found <= ALMOST_ONE)).all()
-
-
-@pytest.mark.skipif(or_gate._gates is None, reason="built without a compiler")
-@pytest.mark.parametrize("weights", ["independent", "relaxed"])
-@pytest.mark.parametrize("seed", range(8))
-def test_native_weights_are_those_of_numpy(monkeypatch, weights, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.poisson(rng.gamma(0.2, 5, size=(1, 40)), size=(30, 40)) * rng.choice([1, 30], size=(30, 40))
-    if seed % 2:
-        X = X * 0.5  # masses, which are in no table
-    Y = csr_array((rng.random((30, 4)) < 0.4).astype(np.int64))
-    counts = Counts.of(csr_array(X), Y)
-    native = estimate_gates(counts, weights=weights).weights.toarray()
-    monkeypatch.setattr(or_gate, "_gates", None)
-    # a few roundings apart: the products are multiplied in another order
-    np.testing.assert_allclose(native, estimate_gates(counts, weights=weights).weights.toarray(), rtol=1e-13)

@@ -28,11 +28,6 @@ from unnaive.linear.network import Network, noisy_or_table
 from unnaive.linear.selection import binary_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting
 
-try:
-    import unnaive.models._gates as _gates
-except ImportError:  # built without a compiler
-    _gates = None
-
 LARGEST_GATE = 16  # a table has 2^(parents + 1) cells
 ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain regardless of other terms
 
@@ -102,19 +97,9 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
     With r = 1 − N_ik/N_i• and the odds o = N_•k/(N − N_•k) of the term, f = r + r·o and N_•k·f = N·r·o. Neither Π r nor
     Π (1 − N_•k/N) can underflow, because the shares in each add up to at most 1.
     """
-    if _gates is not None:
-        out, starts = np.empty(len(arcs.inside)), arcs.starts.astype(arcs.terms.dtype, copy=False)
-        if _gates.scaled_products(
-            starts, arcs.terms, arcs.inside, arcs.overall, arcs.totals, scale, arcs.total, out
-        ):  # fmt: skip
-            return out
     # above 0 even if the corpus has only this term
     others = np.maximum(arcs.total - arcs.overall, arcs.total * 2.0**-53)
-    return _scaled_products_by_numpy(arcs, scale, (arcs.overall / others).take(arcs.terms))
-
-
-def _scaled_products_by_numpy(arcs: _Arcs, scale: Floats, odds: Floats) -> Floats:
-    """The same from the odds of each arc's term (n_arcs,), which are overwritten."""
+    odds = (arcs.overall / others).take(arcs.terms)
     factors = arcs.by_arc(arcs.totals)
     np.divide(arcs.inside, factors, out=factors)  # in place, since there are many arcs
     np.subtract(1, factors, out=factors)
