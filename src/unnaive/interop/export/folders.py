@@ -93,6 +93,7 @@ def export_model(
     about = {
         "format": FORMAT, "target": target, "version": __version__, "model": model.name,
         "classes": list(model.classes), "files": sorted(contents),
+        "fields": None if fitted.token_rule is None else fitted.token_rule.fields,
     }  # fmt: skip
     contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
     write_together(target_folder, contents)

@@ -14,10 +14,8 @@ class Dialect:
     infinity   −∞
     series     rows (code, folded, kind) of all characters of the ranges
     real       the type of numbers of eight bytes
-    find       the function that finds a text in another: its position, or 0
     ascii      what makes lower() one of ASCII only, whatever the locale
-    cast       CAST of a text to a number
-    stored_real   the number in a column if it would change as a text, otherwise NULL
+    number     the number in a column; in SQLite NULL for another value
     before     a statement before the query
     rows, next_character   how a step of the recursion finds its character
     """
@@ -28,10 +26,8 @@ class Dialect:
     infinity: str
     series: str
     real: str
-    find: str
     ascii: str
-    cast: str
-    stored_real: str
+    number: str
     before: str = ""
     rows: str = ""
     next_character: str = "JOIN coded c ON c.id = s.id AND c.i = s.i + 1"
@@ -44,20 +40,20 @@ DIALECTS = {
         "unicode", "char", "-9e999",
         "WITH RECURSIVE each(code, last, kind) AS (SELECT first, last, kind FROM unnaive_ranges UNION ALL "
         "SELECT code + 1, last, kind FROM each WHERE code < last) SELECT code, code, kind FROM each",
-        "REAL", "instr", "", "CAST", "CASE typeof({0}) WHEN 'real' THEN {0} END",
+        "REAL", "", "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
     ),
     "duckdb": Dialect(
         "SELECT id, unnest(range(1, length(text) + 1)), text FROM texts",
         "unicode", "chr", "'-inf'::DOUBLE",
         "SELECT code, code, kind FROM (SELECT unnest(range(first, last + 1)) AS code, kind FROM unnaive_ranges)",
-        "DOUBLE", "instr", "", "TRY_CAST", "CAST(NULL AS DOUBLE)",
+        "DOUBLE", "", "CAST({0} AS DOUBLE)",
     ),
     "postgresql": Dialect(
         "SELECT id, i, text FROM texts, generate_series(1, char_length(text)) AS i",
         "ascii", "chr", "'-Infinity'::float8",
         "SELECT code, code, kind FROM unnaive_ranges, generate_series(first, last) AS code",
-        "DOUBLE PRECISION", "strpos", ' COLLATE "C"', "CAST", "CAST(NULL AS DOUBLE PRECISION)",
-        before="SET jit = off; -- to compile the query takes longer than to run it\n",
+        "DOUBLE PRECISION", ' COLLATE "C"', "CAST({0} AS DOUBLE PRECISION)",
+        before="SET datestyle = 'ISO';\nSET jit = off; -- to compile the query takes longer than to run it\n",
         rows="""whole AS MATERIALIZED (SELECT id, count(*) AS n,
   array_agg(code ORDER BY i) AS codes, array_agg(kind ORDER BY i) AS kinds,
   array_agg(begins ORDER BY i) AS beginnings, array_agg(joins ORDER BY i) AS joined

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,17 +19,21 @@ from typing import Any
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.system import is_root
+from unnaive.data.fields.fields import is_missing
+from unnaive.data.fields.numbers_and_dates import parse_date, read_number
 from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.interop.export.engines import run_program
+from unnaive.text.sections import field_kinds
 
+COLUMN_TYPES = {"number": "DOUBLE PRECISION", "date": "TIMESTAMP"}  # by kind of field; others are texts
 Row = Sequence[Any]  # id, label, class, score, probability, decided, known; of records the unreadable field too
 
 
 def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     """Run the query on the conformance file in every available database; of a model with fields on its records only."""
     lines = [line for line in lines if "record" in json.loads(line)] or lines
-    table = documents_table([json.loads(line) for line in lines])
-    n_classes = len(json.loads((folder / "export.json").read_text(encoding="utf-8"))["classes"])
+    about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
+    table, n_classes = documents_table([json.loads(line) for line in lines], about["fields"]), len(about["classes"])
     return [
         compare_answers(name, TOLERANCE, lines, _answers(run(folder, table), len(lines), n_classes))
         for name, run in databases().items()
@@ -38,16 +42,19 @@ def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
 
 @dataclass(frozen=True)
 class DocumentsTable:
-    """The table that an export labels: its name, the columns behind id, and the rows with their ids."""
+    """The table that an export labels: its name, the columns behind id with the kinds of fields, and rows with ids."""
 
     name: str
-    columns: Sequence[str]
+    columns: Mapping[str, str]
     rows: Sequence[Sequence[Any]]
 
     @property
     def create(self) -> str:
         """The statement that makes the table."""
-        columns = "".join(', "' + column.replace('"', '""') + '" TEXT' for column in self.columns)
+        columns = "".join(
+            ', "' + name.replace('"', '""') + f'" {COLUMN_TYPES.get(kind, "TEXT")}'
+            for name, kind in self.columns.items()
+        )
         return f"CREATE TABLE {self.name} (id INTEGER PRIMARY KEY{columns})"
 
     @property
@@ -56,14 +63,31 @@ class DocumentsTable:
         return f"INSERT INTO {self.name} VALUES (?{', ?' * len(self.columns)})"
 
 
-def documents_table(documents: Sequence[dict[str, Any]]) -> DocumentsTable:
-    """The texts or records of lines of a conformance file as a table."""
+def documents_table(documents: Sequence[dict[str, Any]], fields: Sequence[str] | None = None) -> DocumentsTable:
+    """The texts or records of lines of a conformance file as a table; numbers and dates are read first."""
     if "record" not in documents[0]:
-        return DocumentsTable(
-            "documents", ["text"], [[row, _storable(document["text"])] for row, document in enumerate(documents)]
-        )
-    rows = [[row, *map(_storable, document["record"].values())] for row, document in enumerate(documents)]
-    return DocumentsTable("records", list(documents[0]["record"]), rows)
+        rows = [[row, _storable(document["text"])] for row, document in enumerate(documents)]
+        return DocumentsTable("documents", {"text": "text"}, rows)
+    kinds = field_kinds(fields or ())
+    return DocumentsTable(
+        "records",
+        kinds,
+        [
+            [row, *(_typed(document["record"][name], kind) for name, kind in kinds.items())]
+            for row, document in enumerate(documents)
+        ],
+    )
+
+
+def _typed(value: Any, kind: str) -> Any:
+    """A value as a column of its type holds it; one that cannot be read stays a text."""
+    if kind not in COLUMN_TYPES:
+        return _storable(value)
+    if is_missing(value):
+        return None
+    number = read_number(value) if kind == "number" else None
+    moment = parse_date(value) if kind == "date" else None
+    return moment[0].isoformat(" ") if moment else _storable(value) if number is None else number
 
 
 def databases() -> dict[str, Callable[[Path, DocumentsTable], Iterable[Row]]]:
@@ -200,4 +224,4 @@ def query_postgresql(psql: Sequence[str], folder: Path, table: DocumentsTable) -
 def _quoted(value: Any) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    return "NULL" if value is None else str(value)
+    return "NULL" if value is None else f"'{value}'" if isinstance(value, float) else str(value)
