@@ -62,7 +62,7 @@ from unnaive.classifier.model_file import save
 source = DataFile({path!r})
 corpus = source.corpus()
 classifier = TextClassifier("multinomial").fit(corpus.texts, [names[0] for names in corpus.labels])
-save(replace(classifier.fitted_, columns=source.options.log.columns), {path!r} + ".memory")
+save(replace(classifier.fitted_, source=source.options.log.columns.section()), {path!r} + ".memory")
 """
 
 

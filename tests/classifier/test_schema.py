@@ -204,5 +204,6 @@ def test_a_description_with_other_types_is_refused(files, tmp_path):
     for name in about:
         for value in (17.5, [[]], {"a": [1]}, "\x1b[31m"):
             change = {name: value}
-            if json.dumps(value)[0] != json.dumps(about[name])[0]:
+            kept_unread = name == "source" and isinstance(value, dict)  # test_source_section.py has its bounds
+            if json.dumps(value)[0] != json.dumps(about[name])[0] and not kept_unread:
                 refused(path, tmp_path, lambda arrays, about, new=change: about.update(new), "damaged|its |reads ")

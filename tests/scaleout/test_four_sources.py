@@ -199,7 +199,7 @@ def comparable(fitted, folder):
     path = folder / "comparable.model"
     classes = tuple(str(label).casefold() if isinstance(label, bool) else str(label) for label in fitted.classes)
     counts = replace(fitted.counts, classes=classes)
-    save(replace(fitted, classes=classes, counts=counts, columns=None, text_hashes=None, register=None), path)
+    save(replace(fitted, classes=classes, counts=counts, source=None, text_hashes=None, register=None), path)
     return path.read_bytes()
 
 

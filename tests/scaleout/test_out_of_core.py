@@ -70,7 +70,7 @@ def trained_in_memory(source: DataFile, path: Path, model: str = "multinomial", 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
     hashes = TextHashes.of(corpus.texts) if hashed else None
-    save(replace(classifier.fitted_, columns=columns, text_hashes=hashes), path)
+    save(replace(classifier.fitted_, source=columns and columns.section(), text_hashes=hashes), path)
     return path.read_bytes()
 
 

@@ -28,6 +28,7 @@ MAX_RATIO = 250
 UNPACKED_FREELY = 64 << 20  # bytes of a compressed file before its ratio is checked
 PIPE_PATIENCE = 5.0  # seconds until somebody must write to a named pipe
 
+PACKED_FORMATS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
 FOREIGN_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
     b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
@@ -259,11 +260,11 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
 
 def _decompress(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
     start = stream.peek(8)[:8]
-    if start.startswith(b"\x1f\x8b"):
+    if start.startswith(PACKED_FORMATS[0]):
         import gzip
 
         return io.BufferedReader(UnpackedStream(gzip.GzipFile(fileobj=stream), packed, name, max_ratio), BLOCK)
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
+    if start.startswith(PACKED_FORMATS[1]):
         return io.BufferedReader(UnpackedStream(_open_zstd(stream), packed, name, max_ratio), BLOCK)
     for magic, what in FOREIGN_FORMATS.items():
         if start.startswith(magic):

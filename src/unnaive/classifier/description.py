@@ -11,7 +11,7 @@ from unnaive.base.settings import Setting
 from unnaive.base.types import Arrays
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.arrays import is_number
-from unnaive.io.fields.columns import Columns
+from unnaive.data.source_section import is_source_content
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.models.estimator import Model
 
@@ -90,9 +90,7 @@ DESCRIPTION = {
     "calibration": FieldRule("a table or null", _or_null(_is_table)),
     "scorer": FieldRule("a table", _is_table),
     "counts": FieldRule("true or false", lambda value: isinstance(value, bool)),
-    "columns": FieldRule(
-        "a table of columns or null", _or_null(lambda value: Columns.from_dict(value) is not None), optional=True
-    ),
+    "source": FieldRule("a table of plain values of bounded size, or null", _or_null(is_source_content), optional=True),
     "followed": FieldRule("a table of places and batches", _is_followed, optional=True),
     "conformal": FieldRule("a table", _is_table, optional=True),
     "documents": FieldRule("a table", _is_table, optional=True),

@@ -18,7 +18,7 @@ from typing import IO, Any
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.errors import BadModel, PluginError, UnnaiveError
-from unnaive.base.open_files import check_exists
+from unnaive.base.open_files import FOREIGN_FORMATS, PACKED_FORMATS, check_exists
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
@@ -32,7 +32,6 @@ from unnaive.classifier.checksums import (
 )
 from unnaive.classifier.mapped_arrays import MappedArrays, map_arrays
 from unnaive.classifier.packing import pack, unpack
-from unnaive.io.endings import read_format
 from unnaive.learning.fitted import FittedModel
 
 FORMAT = 3  # version of the format, raised when older versions cannot read it
@@ -222,7 +221,7 @@ def _map(path: Path) -> MappedArrays:
     try:
         return map_arrays(path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
-        if read_format(str(path)) is not None:
+        if _is_data(path):
             raise BadModel(
                 "this is data, not a model; the model comes first, as in: unnaive predict MODEL DATA"
             ) from None
@@ -231,6 +230,18 @@ def _map(path: Path) -> MappedArrays:
         ) from problem
     except OSError as problem:
         raise BadModel(f"it cannot be read ({_reason(problem)}); check its permissions") from problem
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file that is not a model is text or of another known format, unless it has the name of a model.
+
+    A model begins with a small number.
+    """
+    if path.suffix.lower() in ("", ".model", ".safetensors"):
+        return False
+    with path.open("rb") as file:
+        start = file.read(8)
+    return start.startswith((*FOREIGN_FORMATS, *PACKED_FORMATS)) or 0 not in start
 
 
 def _first_line(problem: Exception) -> str:

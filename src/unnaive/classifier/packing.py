@@ -27,10 +27,10 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
 from unnaive.data.register import Register
+from unnaive.data.source_section import SourceSection
 from unnaive.data.targets import TARGET_TYPES, sorted_classes
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.word_vectors import WordVectors
-from unnaive.io.fields.columns import Columns
 from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
@@ -107,7 +107,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "calibration": fitted.calibration and fitted.calibration.to_dict(),
         "scorer": {"kind": scorer.kind, "settings": settings | ({"recipe": recipe} if recipe else {})},
         "counts": counts is not None,
-        "columns": fitted.columns and fitted.columns.to_dict(),
+        "source": fitted.source and fitted.source.content(),
     }
     if fitted.followed is not None and not frozen:
         about["followed"] = fitted.followed.to_dict()
@@ -255,7 +255,7 @@ def unpack(
         documents=documents,
         register=_register(arrays, about, counts if counts is not None else documents),
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
-        columns=Columns.from_dict(about.get("columns")),
+        source=None if about.get("source") is None else SourceSection.of(about["source"]),
         followed=Followed.from_dict(about.get("followed")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
         provenance=Provenance(recipe),

@@ -225,7 +225,7 @@ def _check_bytes(
     """Check that the whole file equals a model trained on the data, with its selection if that was kept."""
     register = None if fitted.register is None else Register.of(texts, labels, key)
     data = TrainingData.of_kept(
-        again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, followed=fitted.followed,
+        again, fitted.target_type, token_rule=fitted.token_rule, source=fitted.source, followed=fitted.followed,
         register=register, text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
     if fitted.provenance.n_approximate:

@@ -94,7 +94,7 @@ class TrainingData:
     kept         the documents that a model keeps, sorted by their content
     passes       learns a model in passes over documents on a cluster: (model, counts and vocabulary of the
                  terms in use, exclusive, progress) → (model, scorer)
-    reading      fields of FittedModel that are not learnt: token_rule, feature_names, columns, n_jobs, text_hashes, …
+    reading      fields of FittedModel that are not learnt: token_rule, feature_names, source, n_jobs, text_hashes, …
     report       how many documents were read and skipped, as plain values to display
 
     >>> data = TrainingData.of_texts(["good ball", "fair vote"], ["sport", "politics"], TokenRule())

@@ -22,9 +22,9 @@ from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.register import Register
 from unnaive.data.sample_weights import check_sample_weight
+from unnaive.data.source_section import SourceSection
 from unnaive.data.targets import label_sets, read_targets
 from unnaive.data.text_hashes import TextHashes
-from unnaive.io.fields.columns import Columns
 from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision
@@ -64,7 +64,7 @@ class FittedModel(ScoreMethods):
     counts         the sums it was computed from, for the whole vocabulary; None if they were not kept
     documents      the counted documents it was trained on, for models that learn from documents or were tuned on
                    held-out documents; None if they were not kept
-    columns        the columns of the training file, used as defaults for the next file
+    source         what the reader of the training files notes for the next files; kept and passed on, unread
     followed       what it has learnt from growing files with `update --follow`; None if nothing
     register       hashes of the learnt documents, if requested
     text_hashes    short hashes of the learnt texts, if `unnaive train` kept them
@@ -85,7 +85,7 @@ class FittedModel(ScoreMethods):
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
     documents: KeptDocuments | PackedDocuments | None = None
-    columns: Columns | None = None
+    source: SourceSection | None = None
     followed: Followed | None = None
     register: Register | None = None
     text_hashes: TextHashes | None = None

@@ -37,7 +37,7 @@ from unnaive.learning.tuned_models import warn_about_loss, was_tuned, with_tunin
 from unnaive.learning.tuning import TUNINGS
 
 # fields of FittedModel about reading documents
-READING = ("token_rule", "feature_names", "columns", "followed", "n_jobs")
+READING = ("token_rule", "feature_names", "source", "followed", "n_jobs")
 
 
 Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values that add, subtract, and have classes

@@ -37,7 +37,14 @@ from unnaive.scaleout.checkpoint import fingerprint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
 from unnaive.scaleout.resident_pages import resident_pages_limited
 from unnaive.scaleout.scratch import arrays_on_disk
-from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
+from unnaive.scaleout.streaming import (
+    LearntHashes,
+    Resources,
+    count_source,
+    is_multilabel,
+    learnt_columns,
+    learnt_section,
+)
 from unnaive.text.backend import few_kept_pages
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramKind, GramUnits
@@ -110,7 +117,7 @@ def documents_on_disk(
         text_hashes = hashes and hashes.total(multilabel=True)
         data = TrainingData.of_rows(
             matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,
-            columns=learnt_columns(source), text_hashes=text_hashes,
+            source=learnt_section(source), text_hashes=text_hashes,
         )  # fmt: skip
         yield replace(data, report=report).checked()
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.data.accumulator import Accumulator
+from unnaive.data.source_section import SourceSection
 from unnaive.data.text_hashes import SIZE, TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData
@@ -97,7 +98,7 @@ def stream_documents(
         named = counter.total(multilabel=multilabel)
         counter.clear()
         reading = {
-            "token_rule": rule, "n_jobs": n_jobs, "columns": learnt_columns(source),
+            "token_rule": rule, "n_jobs": n_jobs, "source": learnt_section(source),
             "text_hashes": hashes and hashes.total(multilabel=multilabel),
         }  # fmt: skip
         report = {"resumed_at": resumed, "runs_written": counter.n_spilled, "pruned_terms": counter.n_pruned}
@@ -161,6 +162,12 @@ def learnt_columns(source: DataFile) -> Columns | None:
     if log.format == "folder" and log.files == 1:
         log.columns = None
     return log.columns and replace(log.columns, separator=source.separator)
+
+
+def learnt_section(source: DataFile) -> SourceSection | None:
+    """The same for the model."""
+    columns = learnt_columns(source)
+    return None if columns is None else columns.section()
 
 
 def _scratch_folder(resources: Resources, stack: ExitStack) -> Path | None:

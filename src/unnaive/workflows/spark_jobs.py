@@ -87,7 +87,7 @@ def train_on_spark(
         else:
             data = _count_labels(df, columns, classifier.token_rule, source)
             n_docs = data.n_docs
-        fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
+        fitted = train(data.with_reading(source=columns.section(), n_jobs=classifier.n_jobs), spec)
         measured = _measure(spark, replace(source, paths=tuple(test)), fitted) if test else None
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"

@@ -73,7 +73,8 @@ def trained_columns(fitted: FittedModel) -> Columns | None:
     from unnaive.text.sections import TEXT_KINDS, field_kinds
 
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    learnt = Columns.of_section(fitted.source)
     if fields is None:
-        return fitted.columns
+        return learnt
     texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
-    return replace(fitted.columns or Columns(()), texts=texts, fields=fields)
+    return replace(learnt or Columns(()), texts=texts, fields=fields)

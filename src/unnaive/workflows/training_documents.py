@@ -70,7 +70,7 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
     columns = columns and replace(columns, separator=source.separator)
     # by the size of the files, as for a matrix on disk; for stdin the text is counted
     data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
-    return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
+    return data.with_reading(source=columns and columns.section(), text_hashes=TextHashes.of(corpus.texts))
 
 
 def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
@@ -96,4 +96,5 @@ def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Seque
     texts, probabilities = read_probabilities(source, soft)
     copies, labels, weight = soft_labels(texts, probabilities)
     data = classifier.count_texts(copies, labels, weight, n_chars=text_size(source) or None)
-    return data.with_reading(columns=source.options.log.columns, text_hashes=TextHashes.of(texts)), len(texts)
+    columns = source.options.log.columns
+    return data.with_reading(source=columns and columns.section(), text_hashes=TextHashes.of(texts)), len(texts)

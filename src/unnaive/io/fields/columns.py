@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.field_choice import arrange_fields
 from unnaive.data.fields.fields import with_lengths
 from unnaive.data.fields.profiles import LABEL_NAMES, TEXT_NAMES, Profile
+from unnaive.data.source_section import SourceSection
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
@@ -48,10 +49,11 @@ class Columns:
 
     def to_dict(self) -> dict[str, Any]:
         """The columns that the next file is likely to have too, as plain JSON; `from_dict` reads it."""
+        spelling = asdict(self.spelling) | {"ignored": list(self.spelling.ignored)}
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
-        } | ({"spelling": asdict(self.spelling)} if self.spelling else {}) | (
+        } | ({"spelling": spelling} if self.spelling else {}) | (
             {"fields": list(self.fields)} if self.fields else {}
         )  # fmt: skip
 
@@ -79,6 +81,23 @@ class Columns:
         return cls(
             tuple(texts), label, None, separator, tuple(flags), tuple(names), header, spelling=spelling, fields=fields
         )
+
+    def section(self) -> SourceSection:
+        """What a model keeps about the columns of its training files."""
+        return SourceSection.of({"columns": self.to_dict()})
+
+    @classmethod
+    def of_section(cls, section: SourceSection | None) -> Columns | None:
+        """The columns in the section of a model; None if it has none, an error if they are damaged.
+
+        >>> Columns.of_section(Columns(("body",), "queue").section())
+        Columns(texts=('body',), label='queue', ...)
+        """
+        stored = None if section is None else section.content().get("columns")
+        columns = cls.from_dict(stored)
+        if stored is not None and columns is None:
+            raise BadModel("the columns of the training files in the model are damaged; train it again")
+        return columns
 
     @property
     def names(self) -> tuple[str, ...]:

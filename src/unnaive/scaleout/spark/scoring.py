@@ -91,7 +91,7 @@ def transform(
 
 def without_memory(fitted: FittedModel) -> FittedModel:
     """The model for executors: without the parts that only updates use, and with one thread per task."""
-    left = dict.fromkeys(("counts", "register", "text_hashes", "columns"))
+    left = dict.fromkeys(("counts", "register", "text_hashes", "source"))
     return replace(fitted, scorer=fitted.scorer.frozen(), n_jobs=1, **left)  # type: ignore[arg-type]
 
 

@@ -135,6 +135,7 @@ def follow_source(
     from unnaive.base.errors import UnnaiveError, count_noun
     from unnaive.classifier.model_file import load_model
     from unnaive.curation.teaching.noting import noting_change
+    from unnaive.io.fields.columns import Columns
     from unnaive.learning.update import kept_statistic
     from unnaive.scaleout.follow import FollowOptions, follow
     from unnaive.workflows.change import ModelSizes
@@ -145,7 +146,7 @@ def follow_source(
     kept_statistic(fitted, "follow")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not update a register; update this model with files")
-    usual = fitted.columns
+    usual = Columns.of_section(fitted.source)
     options = FollowOptions(
         text=(source.text or (usual.texts if usual else ()) or ("text",))[0],
         label=source.label or (usual.label if usual else None) or "label",

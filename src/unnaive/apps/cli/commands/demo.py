@@ -241,7 +241,7 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
     from unnaive.workflows.write_tickets import write_tickets
 
     write_tickets(folder)
-    save(replace(model.fitted_, columns=Columns(("text",), "queue")), folder / "tickets.model")
+    save(replace(model.fitted_, source=Columns(("text",), "queue").section()), folder / "tickets.model")
 
 
 def show_next(screen: Console, keep: Path | None) -> None:
