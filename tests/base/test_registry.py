@@ -112,6 +112,26 @@ def test_a_model_without_a_package_trains_but_is_not_saved(model, tmp_path):
         classifier.save(tmp_path / "lift.model")
 
 
+def test_a_clone_has_a_model_of_its_own_and_settings_of_the_classifier_come_first():
+    from sklearn.base import clone
+
+    classifier = TextClassifier(MultinomialNB(alpha=0.5), smoothing="laplace")
+    copy = clone(classifier)
+    copy.model.alpha = 2.0
+    assert classifier.spec().model.get_params() == MultinomialNB(alpha=0.5).get_params()
+    copy.alpha = 0.1
+    assert copy.get_params()["alpha"] == copy.spec().model.alpha == 0.1
+
+
+def test_a_misspelt_attribute_is_an_error_and_no_setting_hides_a_method():
+    classifier = TextClassifier("multinomial")
+    classifier.alhpa = 2.0
+    with pytest.raises(UnnaiveError, match=r"multinomial: no setting called 'alhpa'; .*did you mean 'alpha'\?"):
+        classifier.fit(TEXTS, LABELS)
+    with pytest.raises(UnnaiveError, match="a setting is called 'explain', which is a method of TextClassifier"):
+        TextClassifier("multinomial", explain=True)
+
+
 def file_of(path, **changes):
     """A model file whose description has these values."""
     from unnaive.classifier.packing import pack

@@ -7,7 +7,6 @@ then instances of both, and the method resolution order is the same whichever pa
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from html import escape
 from types import MethodType, ModuleType
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from numpy.typing import NDArray
 
 from unnaive.base.after_import import after_import
-from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
@@ -49,29 +48,9 @@ class available_if:
         if instance is None:
             return self._function
         if not self._check(instance):
-            error = self.error(instance)
-            # a scorer reports only that the method is missing, so raise an error that says why
-            if self._advice and _is_wanted_by_scorer(self._name):
-                warnings.warn(str(error), UnnaiveWarning, stacklevel=2)
-            raise error
+            advice = f": {self._advice}" if self._advice else ""
+            raise AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}{advice}")
         return MethodType(self._function, instance)
-
-    def error(self, instance: Any) -> AttributeError:
-        """Return the error to raise if an instance does not have the method."""
-        advice = f": {self._advice}" if self._advice else ""
-        return AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}{advice}")
-
-
-def _is_wanted_by_scorer(name: str) -> bool:
-    """Whether scikit-learn looks up this method for a scorer that accepts no other."""
-    frame = sys._getframe(2)
-    for _ in range(2):  # comprehensions are separate frames before Python 3.12
-        if frame.f_code.co_name == "_check_response_method":
-            return list(frame.f_locals.get("list_methods", ())) == [name]
-        if frame.f_back is None:
-            return False
-        frame = frame.f_back
-    return False
 
 
 class NotYetBaseEstimator:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from unnaive.base.errors import UnknownName
-from unnaive.base.protocol import Protocol, available_if
+from unnaive.base.protocol import Protocol
 from unnaive.base.settings import same_value, unknown_setting
 from unnaive.models.catalogue import find_model
 from unnaive.models.estimator import Model
@@ -38,12 +38,21 @@ class ModelParameters(Protocol):
 
     model      the name of the model in the catalogue, an instance or a class
     _named     the constructor's own parameters with their defaults
-    _settings  the settings of the model that were given; replaced whole
+
+    Every parameter is an attribute, and every other public attribute is a setting of the model.
     """
 
     model: str | Model | type[Model]
     _named: ClassVar[dict[str, Any]]
-    _settings: dict[str, Any]
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The settings of the model that were given; state of the classifier begins or ends with _."""
+        return {
+            name: value
+            for name, value in self.__dict__.copy().items()
+            if name not in self._named and not name.startswith("_") and not name.endswith("_")
+        }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters, those of the model among them."""
@@ -58,8 +67,14 @@ class ModelParameters(Protocol):
         for name, value in parameters.items():
             if name not in settings:
                 raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*self._named, *settings])}")
-            self._settings = {**self._settings, name: value}
+            setattr(self, name, value)
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        copy = super().__sklearn_clone__()
+        if isinstance(copy.model, Model):
+            copy.model = copy.model.__sklearn_clone__()
+        return copy
 
     def _model_settings(self) -> dict[str, Any]:
         """The settings of the model that differ from their defaults, or were given here."""
@@ -68,26 +83,6 @@ class ModelParameters(Protocol):
     def _known_settings(self) -> list[str]:
         """The settings of the model that are not parameters of the classifier."""
         return [name for name in find_model(self.model).declared() if name not in self._named]
-
-    if not TYPE_CHECKING:  # else a type checker would take any attribute for a setting
-
-        def __getattr__(self, name: str) -> Any:
-            settings = self.__dict__.get("_settings", {})
-            if name in settings:
-                return settings[name]
-            method = inspect.getattr_static(type(self), name, None)
-            if isinstance(
-                method, available_if
-            ):  # Python calls __getattr__ again for a name that the method has refused
-                raise method.error(self)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        ours = name.startswith("_") or name.endswith("_") or name in self._named
-        if "_settings" in self.__dict__ and not ours and name in self._known_settings():
-            self._settings = {**self._settings, name: value}
-        else:
-            super().__setattr__(name, value)
 
     def _changed(self) -> dict[str, Any]:
         return {

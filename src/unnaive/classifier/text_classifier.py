@@ -170,7 +170,12 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             for name, default in self._named.items():
                 if name != "model":
                     setattr(self, name, parameters.pop(name, default))
-            self._settings = parameters
+            for name, value in parameters.items():
+                if hasattr(type(self), name):  # it would hide a method
+                    raise UnknownName(
+                        f"a setting is called {name!r}, which is a method of TextClassifier; leave it out"
+                    )
+                setattr(self, name, value)
 
         __init__.__signature__ = constructor_signature(_named)
 
@@ -296,8 +301,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         spec = other.spec()
         other._check_same_rule(before)
         fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
-        for name, value in other.__dict__.items():
-            self.__dict__[name] = value
+        for name in self._settings.keys() - other._settings.keys():
+            delattr(self, name)
+        self.__dict__.update(other.__dict__)
         self.fitted_ = fitted
         return self
 
