@@ -19,14 +19,12 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
 from unnaive.data.field_vectors import columns_of_words
-from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
+from unnaive.data.folds import folds, out_of_fold, split_folds
+from unnaive.data.held_out_parts import find_likeliest_rows, parts_like_new
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.products import take_columns
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
-from unnaive.data.shared_passages import find_copies, find_shared_passages
-from unnaive.data.soft_labels import likeliest_rows
-from unnaive.data.targets import Targets, single_labels
+from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
@@ -239,17 +237,9 @@ def _with_weights(held_out: HeldOutScores, rows: DocumentRows | None) -> HeldOut
     """The held-out scores with the weights of their documents."""
     if rows is None or rows.sample_weight is None:
         return held_out
-    likeliest = _likeliest_rows(rows)
+    likeliest = find_likeliest_rows(rows)
     likely = None if likeliest is None else (likeliest == np.arange(len(likeliest)))[held_out.rows]
     return held_out._replace(weight=rows.sample_weight[held_out.rows], likely=likely)
-
-
-def _likeliest_rows(rows: DocumentRows) -> Ids | None:
-    """For texts with several weighted labels, the row of each text with its likeliest label; None if there are none."""
-    labels = single_labels(rows.targets.Y)
-    if rows.sample_weight is None or labels is None or rows.targets.multilabel:
-        return None
-    return likeliest_rows(rows.X, labels, rows.sample_weight)
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
@@ -314,7 +304,7 @@ def hold_out_parts(
     if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
-    fold = _fold_like_new(spec, rows, n_folds)
+    fold = parts_like_new(rows, n_folds, words=_word_columns(spec, rows))
     held_out, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
@@ -400,7 +390,7 @@ def out_of_fold_scores(
         scorer, held = _learn_without(spec, rows, total, train, held_out)
         return scorer.scores(held)
 
-    dealt = None if spec.calibration is None else _fold_like_new(spec, rows, n_folds)
+    dealt = None if spec.calibration is None else parts_like_new(rows, n_folds, words=_word_columns(spec, rows))
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
 
 
@@ -424,25 +414,6 @@ def _learn_without(
     return result.scorer, held if active is None else held[:, active]
 
 
-def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
-    """The fold of each document (n_docs,), chosen so that a held-out document is like a new one.
-
-    Documents that quote or copy each other are in the same fold; rare classes are spread over the folds. A text with
-    several weighted labels is one document with its likeliest label: all its rows are in the same fold.
-    """
-    likeliest = _likeliest_rows(rows)
-    if likeliest is not None:
-        texts, row = np.unique(likeliest, return_inverse=True)
-        if len(texts) > 1:
-            once = replace(rows.take(texts), sample_weight=None)
-            return _fold_like_new(spec, once, min(n_folds, len(texts)))[row]
-    strata, pooled = fold_strata(rows.targets.Y)
-    X, vocabulary = rows.X, rows.vocabulary
-    words = columns_of_words(X.shape[1], find_field_vectors(spec, vocabulary))
-    if words is not None and vocabulary is not None:
-        X, vocabulary = take_columns(csr_array(X), words), vocabulary.take(words)
-    passages = find_shared_passages(X, strata, vocabulary) + find_copies(X, strata, vocabulary)
-    order = passages.order()
-    if pooled >= 0:
-        order = shuffle_blocks(order, passages.groups(), strata == pooled)
-    return block_folds(strata, n_folds, order)
+def _word_columns(spec: TrainingSpec, rows: DocumentRows) -> Ids | None:
+    """The columns of words, without those of vector fields; None for all."""
+    return columns_of_words(rows.X.shape[1], find_field_vectors(spec, rows.vocabulary))
