@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from unnaive.base.errors import UnnaiveError
-from unnaive.base.system import find_resident_bytes
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.system import find_resident_bytes, is_in_memory
 from unnaive.models.svm.solver import softmax, squared_hinge
 from unnaive.scaleout import resident_pages, scratch
 from unnaive.scaleout.scratch import arrays_on_disk
@@ -165,3 +165,10 @@ def test_pages_of_files_are_taken_out_of_memory_and_keep_their_numbers(tmp_path)
             assert find_resident_bytes() < full - 1.5 * size
             array += 1
         assert array.sum() == mapped.sum() + len(array)
+
+
+@pytest.mark.skipif(not is_in_memory("/dev/shm"), reason="/dev/shm is not in memory here")
+def test_a_folder_in_memory_is_named(tmp_path):
+    with pytest.warns(UnnaiveWarning, match="/dev/shm keeps its files in memory"), arrays_on_disk(Path("/dev/shm")):
+        assert np.arange(1 << 18).sum() == (1 << 17) * ((1 << 18) - 1)
+    assert not is_in_memory(tmp_path / "absent")

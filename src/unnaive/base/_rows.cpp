@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "../base/_leak_report.h"
+#include "../base/_numpy.h"
 #include "../base/_seeded_hash.h"
 #include "_rows_checksum.h"
 #include "_rows_csv.h"
@@ -26,28 +27,11 @@ uint64_t hash_seed = random_seed();
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
-  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
-  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
-}
-
-nb::object numpy_of(Bytes bytes) {
-  bytes.shrink();
-  const size_t size = bytes.size();
-  uint8_t* data = bytes.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(data, {size}, owner));
-}
-
 // [(bytes, ends, kinds), …], one tuple for each column.
 nb::object python_of(Columns columns) {
   nb::list out;
   for (Column& column : columns)
-    out.append(nb::make_tuple(numpy_of(std::move(column.bytes)), numpy_of(std::move(column.ends)),
+    out.append(nb::make_tuple(numpy_of(column.bytes.shrunk()), numpy_of(std::move(column.ends)),
                               numpy_of(std::move(column.kinds))));
   return out;
 }
@@ -152,7 +136,7 @@ nb::object csv_lines(std::vector<std::pair<Vector<uint8_t>, Vector<int64_t>>> co
     CsvLines(out, delimiter).write(texts, rows);
     return out;
   }();
-  return numpy_of(std::move(lines));
+  return numpy_of(lines.shrunk());
 }
 
 // The hash of each cell, computed `lanes` at a time; 0 stands for the most that this processor can.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../base/_little_endian.h"
+#include "../base/_utf8.h"
 
 namespace unnaive {
 
@@ -24,20 +25,6 @@ inline const uint8_t* find(const uint8_t* p, const uint8_t* end) {
     if (const uint64_t hit = any_of<kWanted...>(load8(p))) return p + (__builtin_ctzll(hit) >> 3);
   while (p != end && !((*p == kWanted) || ...)) ++p;
   return p;
-}
-
-// The length of the well-formed sequence of two bytes or more at `p`, 0 if there is none (Unicode, table 3-7).
-inline size_t sequence_length(const uint8_t* p, const uint8_t* end) {
-  const auto tail = [&](ptrdiff_t at, uint8_t low = 0x80, uint8_t high = 0xbf) {
-    return end - p > at && p[at] >= low && p[at] <= high;
-  };
-  const uint8_t first = p[0];
-  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef)
-    return tail(1, first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf) && tail(2) ? 3 : 0;
-  if (first >= 0xf0 && first <= 0xf4)
-    return tail(1, first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf) && tail(2) && tail(3) ? 4 : 0;
-  return 0;
 }
 
 // Whether the bytes are UTF-8 without NULs.

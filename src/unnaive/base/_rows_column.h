@@ -31,11 +31,12 @@ class Bytes {
     size_ += size;
   }
   void append(uint8_t one) { data_[size_++] = one; }
-  void shrink() {
+  Bytes shrunk() {
     if (void* smaller = std::realloc(data_, size_ ? size_ : 1)) data_ = static_cast<uint8_t*>(smaller);
+    return std::move(*this);
   }
+  uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  uint8_t* release() { return std::exchange(data_, nullptr); }
 
  private:
   static constexpr size_t kLarge = size_t{4} << 20;  // two huge pages

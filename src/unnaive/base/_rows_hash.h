@@ -1,6 +1,7 @@
 // BLAKE2b with 8 bytes and no key (RFC 7693), which identifies texts. Several texts are hashed in parallel, one in each
 // lane of a vector; when a text ends, its lane takes the next.
 #pragma once
+#include "_avx2.h"
 #include "_rows_bytes.h"
 
 namespace unnaive {
@@ -55,8 +56,8 @@ namespace unnaive {
 // The number of lanes of the widest loop that this processor can run.
 inline int widest_lanes() {
 #ifdef UNNAIVE_WIDE_HASH
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return widest::kLanes;
-  if (__builtin_cpu_supports("avx2")) return wide::kLanes;
+  if (has_avx512()) return widest::kLanes;
+  if (has_avx2()) return wide::kLanes;
 #endif
   return plain::kLanes;
 }

@@ -237,6 +237,18 @@ def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
         register(before=before, after_in_parent=after, after_in_child=after)
 
 
+def is_in_memory(folder: str | Path) -> bool:
+    """Whether files of a folder are kept in memory (tmpfs), as Linux says; False on other systems."""
+    try:
+        device = Path(folder).stat().st_dev
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    number = f"{os.major(device)}:{os.minor(device)}"
+    kinds = [line.partition(" - ")[2].split(" ")[0] for line in mounts if line.split(" ")[2] == number]
+    return any(kind in ("tmpfs", "ramfs") for kind in kinds)
+
+
 def return_large_blocks() -> None:
     """Make the C library return large blocks to the system as soon as they are freed.
 

@@ -21,6 +21,7 @@
 #include "../base/_avx2.h"
 #include "../base/_checks.h"
 #include "../base/_leak_report.h"
+#include "../base/_numpy.h"
 #include "../base/_threads.h"
 #include "../text/_weighted.h"
 #include "_products_cell_table.h"
@@ -29,6 +30,8 @@
 #include "_products_sums.h"
 
 namespace nb = nanobind;
+
+using unnaive::numpy_of;
 
 namespace {
 
@@ -141,15 +144,6 @@ void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<doub
   nb::gil_scoped_release free;
   if (has_avx2()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width, by_sum);
   plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width, by_sum);
-}
-
-template <typename T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
-  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
-  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
 // (row ends, columns, values) of the columns with a place ≥ 0, which is their new number; −1 drops a column.

@@ -7,12 +7,14 @@ is slower, but possible. The results are the same, since the same code runs on t
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.system import is_in_memory
 
 try:
     import unnaive.data._products as _products
@@ -45,6 +47,13 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
         yield
         return
     directory = str(tempfile.gettempdir() if folder is None else folder)
+    if is_in_memory(directory):
+        warnings.warn(
+            f"{directory} keeps its files in memory, so training takes more than its limit; set TMPDIR to a folder on "
+            "a disk",
+            UnnaiveWarning,
+            stacklevel=3,
+        )
     before = NATIVE.set_handler(NATIVE.scratch_handler())
     _set_folder(directory, LEAST if least is None else least)
     try:

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include "../base/_numpy.h"
 #include "_held_texts.h"
 #include "_kernel_engine.h"
 #include "_kernel_kept.h"
@@ -13,22 +14,6 @@ using namespace nb::literals;
 namespace unnaive {
 
 using Doubles = Vector<double>;
-
-// A numpy array that owns the memory of `array`.
-template <class T>
-nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
-  auto* held = new Array<T>(std::move(array));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape, owner));
-  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
-  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
-}
-
-template <class T>
-nb::object numpy_of(Array<T> array) {
-  const size_t size = array.size();
-  return numpy_of(std::move(array), {size});
-}
 
 const nb::object& numpy() {
   static Kept<nb::object> numpy;

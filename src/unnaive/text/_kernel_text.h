@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "../base/_utf8.h"
 #include "_kernel_unicode.h"
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -114,9 +115,9 @@ inline size_t ascii_prefix(const uint8_t* p, size_t size) {
 
 inline bool is_utf8(const uint8_t* p, size_t size) {
   for (size_t i = ascii_prefix(p, size); i < size; i += ascii_prefix(p + i, size - i)) {
-    const Decoded at = decode(p + i, size - i);
-    if (at.code == kNone) return false;
-    i += at.length;
+    const size_t length = sequence_length(p + i, p + size);
+    if (!length) return false;
+    i += length;
   }
   return true;
 }
