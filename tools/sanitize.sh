@@ -29,7 +29,7 @@ address() {
     tests/text/test_counting.py tests/data/test_products.py tests/models/test_native_borders.py tests/models/test_paths.py tests/models/test_gis.py \
     tests/models/test_dual.py tests/io/test_batches.py tests/models/test_or_gate.py tests/io/test_csv_lines.py tests/data/test_text_hashes.py \
     tests/data/test_running_sums.py tests/io/test_folder_ahead.py tests/models/test_fasttext.py \
-    tests/classifier/test_fasttext_interface.py tests/text/test_tf_idf_scoring.py tests/text/test_kernel_counts.py tests/scaleout/test_filter.py "${few[@]}" "$@"
+    tests/interop/test_fasttext_interface.py tests/models/test_native_fuzz.py tests/text/test_tf_idf_scoring.py tests/text/test_kernel_counts.py tests/scaleout/test_filter.py "${few[@]}" "$@"
 }
 
 thread() {
@@ -48,7 +48,7 @@ allocator() { # SciPy's code is not instrumented: glibc fills what is freed and 
   # from glibc 2.34 on the checks are in a library of their own
   ldconfig -p 2>/dev/null | grep -q libc_malloc_debug.so.0 && library=libc_malloc_debug.so.0
   LD_PRELOAD="$library" .venv/bin/python -m pytest -q -p no:cacheprovider --capture=sys tests/laws/test_values.py \
-    tests/classifier/test_compress.py "${few[@]}" "$@"
+    tests/classifier/test_compress.py tests/text/test_failing_allocations.py "${few[@]}" "$@"
 }
 
 what="${1:-all}"
