@@ -114,3 +114,20 @@ def test_without_matplotlib_the_install_command_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"a figure needs matplotlib; .*: pip install 'unnaive\[figures\]'"):
         plots.curves_figure(CURVES, title="T", x="x", y="y")
+
+
+def test_reports_web_pages_and_figures_have_one_palette():
+    from unnaive.apps.common.web.static_files import read_stylesheet
+    from unnaive.evaluation.reports.page import STYLESHEETS, page
+
+    palette, layout = (path.read_text() for path in STYLESHEETS)
+    light = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", palette.partition("@media")[0]))
+    assert (light["for"], light["against"]) == tuple(colour.lower() for colour in plots.COLOURS[:2])
+    assert light["accent"] == light["mark-for"] == light["for"]
+    web = read_stylesheet()
+    assert web.startswith(palette)
+    assert palette in page("title", "about", [])
+    colours = re.findall(r"#[0-9a-f]{3,8}\b(?=[;, )])|rgba?\(", layout + web.removeprefix(palette))
+    assert set(colours) == {"#fff", "#000", "#444"}  # on paper, and behind pictures
+    used = set(re.findall(r"var\(--([a-z-]+)", layout + web))
+    assert used - {"weight"} <= set(light)

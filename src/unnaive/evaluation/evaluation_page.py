@@ -147,7 +147,8 @@ def confusion_matrix(evaluation: Evaluation) -> str:
             )
             kind = ' class="right"' if i == j else ""
             cells.append(
-                f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
+                f'<td{kind} title="{words}" style="background:color-mix(in srgb,var(--mark-for) {60 * share:.0f}%,'
+                f'transparent)">{n or ""}</td>'
             )
         rows.append(cells)
     note = html.page_note("Numbers of documents; the shade is the share of the row. Right predictions are outlined.")

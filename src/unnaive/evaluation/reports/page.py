@@ -16,7 +16,7 @@ from unnaive.base.errors import MissingExtra, count_noun
 from unnaive.evaluation.records import versions
 from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
 
-STYLESHEET = Path(__file__).with_name("page.css")
+STYLESHEETS = tuple(Path(__file__).with_name(name) for name in ("palette.css", "page.css"))
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,13 @@ def page(title: str, about: str, sections: Iterable[Section]) -> str:
         f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.content}</section>'
         for section in shown
     )
+    style = "".join(path.read_text(encoding="utf-8") for path in STYLESHEETS)
     programs = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{STYLESHEET.read_text(encoding='utf-8')}</style></head><body>"
+        f"<title>{escape(title)}</title><style>{style}</style></head><body>"
         f"<header><h1>{escape(title)}</h1><p>{escape(about)}</p><nav>{links}</nav></header>"
         f"<main>{body}</main><footer>Made with {escape(programs)}</footer></body></html>\n"
     )

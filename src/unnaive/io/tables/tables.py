@@ -41,7 +41,7 @@ class Table:
     reusable: bool = False
 
     def for_reading(self, options: ReadOptions) -> Self:
-        """The same table, read with other options for progress, log and batches; its columns can be named anew."""
+        """The same table, read with other options for progress, log and batches; its columns can be named again."""
         table = copy(self)
         table.options = options
         return table

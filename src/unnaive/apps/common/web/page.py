@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 
 from unnaive.apps.common.web.effects import Effect, declares
 from unnaive.apps.common.web.refused import Refused
-from unnaive.apps.common.web.static_files import STATIC
+from unnaive.apps.common.web.static_files import STATIC, read_stylesheet
 
 TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
@@ -40,7 +40,9 @@ def read_static(folder: Traversable = STATIC) -> Files:
     """All files of a page with their media types; only these are served."""
     return {
         file.name: (
-            file.read_bytes().replace(b"<!--head-->", HEAD).replace(b"<!--sign-in-->", SIGN_IN),
+            (read_stylesheet().encode() if file.name == "page.css" else file.read_bytes())
+            .replace(b"<!--head-->", HEAD)
+            .replace(b"<!--sign-in-->", SIGN_IN),
             TYPES[file.name.rpartition(".")[2]],
         )
         for file in folder.iterdir()

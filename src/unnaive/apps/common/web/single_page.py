@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from unnaive.apps.common.web.static_files import STATIC
+from unnaive.apps.common.web.static_files import STATIC, read_stylesheet
 
 # the browser enforces that nothing is fetched, sent or framed
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -62,7 +62,7 @@ async function askModel(path, { text, label }) {
 def single_page(module: str, title: str) -> str:
     """The page around the source of a module that javascript.py wrote."""
     shown, try_text = (_inlined((STATIC / name).read_text(encoding="utf-8")) for name in ("shown.js", "try.js"))
-    style = (STATIC / "page.css").read_text(encoding="utf-8")
+    style = read_stylesheet()
     return PAGE.format(
         policy=POLICY, title=escape(title), style=style, module=module, ask=ASK, shown=shown, try_text=try_text
     )

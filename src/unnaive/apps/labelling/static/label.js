@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { begin, isOpen } from "./session.js";
-import { by, count, make, percent, say, watched } from "./shown.js";
+import { by, count, make, mark, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
   novel: "Unlike all classes of the model.",
@@ -77,7 +77,7 @@ function draw(one) {
   by("text").replaceChildren(...one.marked.map(([words, share]) => {
     const part = make("span", {}, words);
     if (Math.abs(share) >= 0.02) {
-      part.style.background = `rgba(var(--${share > 0 ? "for" : "against"}), ${(0.12 + 0.45 * Math.abs(share)).toFixed(2)})`;
+      part.style.background = mark(share > 0 ? "for" : "against", 0.12 + 0.45 * Math.abs(share));
     }
     return part;
   }));

@@ -2,7 +2,7 @@
 
 import { ask, picture } from "./api.js";
 import { askForToken, isSignedIn } from "./session.js";
-import { by, count, make, percent, watched } from "./shown.js";
+import { by, count, make, mark, percent, watched } from "./shown.js";
 
 export function start(model, changed) {
   return { open: () => watched(() => open(model(), changed)) };
@@ -150,7 +150,7 @@ function confusion(evaluation) {
     return make("tr", {}, make("th", { scope: "row" }, String(found.classes[at])), ...row.map((value, column) => {
       const cell = make("td", { title: `${found.classes[at]} predicted as ${found.classes[column]}: ${value} of ${all}` }, value ? String(value) : "");
       const side = at === column ? "for" : "against";
-      if (value) cell.style.background = `rgba(var(--${side}), ${(0.1 + 0.5 * value / all).toFixed(2)})`;
+      if (value) cell.style.background = mark(side, 0.1 + 0.5 * value / all);
       return cell;
     }));
   });

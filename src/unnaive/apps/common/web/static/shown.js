@@ -76,3 +76,8 @@ export async function watched(work) {
 
 export const count = (number, noun, plural = `${noun}s`) =>
   `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
+
+/** The background of text with evidence "for" or "against" a class; its strength is from 0 to 1. */
+export function mark(side, strength) {
+  return `color-mix(in srgb, var(--mark-${side}) ${Math.round(100 * strength)}%, transparent)`;
+}

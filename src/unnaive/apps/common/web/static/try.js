@@ -1,7 +1,7 @@
 // Classify one text: classes as bars, evidence for and against the selected class, and words that can be struck out.
 
 import { ask } from "./api.js";
-import { by, isEmpty, make, readForm, showForm, shownValue, valueOf, watched } from "./shown.js";
+import { by, isEmpty, make, mark, readForm, showForm, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
 const MARKED = 20000; // characters whose evidence is shown; one button per word of a book would freeze the browser
@@ -166,7 +166,7 @@ function stretch(one, share, label, line, again) {
     type: "button", title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
     "aria-pressed": String(Boolean(one.struck)), onclick: () => strike(one, again),
   }, one.words);
-  if (!one.struck) button.style.background = `rgba(var(--${side}), ${(0.12 + 0.5 * Math.abs(share)).toFixed(2)})`;
+  if (!one.struck) button.style.background = mark(side, 0.12 + 0.5 * Math.abs(share));
   return button;
 }
 
