@@ -15,9 +15,10 @@ from unnaive.data.fields.fields import encode_records
 from unnaive.papers.collections import load
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
+from unnaive.text.field import read_fields
 from unnaive.text.tokens import TokenRule
 
-FIELDS = ("subject:text", "body:text")
+FIELDS = read_fields(["subject:text", "body:text"])
 
 
 def main():

@@ -12,6 +12,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.data.fields.fields import encode_records
 from unnaive.data.fields.numbers_and_dates import parse_date
+from unnaive.text.field import read_fields
 from unnaive.text.sections import section_modes, shown_record
 
 KINDS = {"subject": "text", "body": "text", "product": "category", "age": "number", "opened": "date"}
@@ -315,9 +316,7 @@ def test_the_same_records_by_every_entrance():
     pyarrow = pytest.importorskip("pyarrow")
     texts = {name: list(map(str, values)) for name, values in columns.items()}
     forms += [pandas.DataFrame(columns), polars.DataFrame(texts), pyarrow.table(texts)]
-    expected = TextClassifier("nbsvm", fields=KINDS).fit(
-        encode_records(columns, tuple(map(":".join, KINDS.items()))), labels
-    )
+    expected = TextClassifier("nbsvm", fields=KINDS).fit(encode_records(columns, read_fields(KINDS)), labels)
     for records in forms:
         model = TextClassifier("nbsvm", fields=KINDS).fit(records, labels)
         assert np.array_equal(model.scores(records), expected.scores(rows))
@@ -411,7 +410,7 @@ def test_a_field_of_character_ngrams_by_hand(run, files):
 
 
 def test_values_cannot_begin_sections():
-    fields = ("a:text", "b:category")
+    fields = read_fields(["a:text", "b:category"])
     (record,) = encode_records({"a": ["x\x1eb\x1fy\x1fz"], "b": ["p\x1fq\x1e"]}, fields)
     assert shown_record(record) == "a: x b y z\nb: p q"
     assert record.count("\x1e") == 2
@@ -427,5 +426,5 @@ def test_fields_that_cannot_be_are_refused():
             TextClassifier("multinomial", fields=fields).fit([{"a": "x"}, {"a": "y"}], ["p", "q"])
     with pytest.raises(BadData, match="no field 'b'"):
         TextClassifier("multinomial", fields={"b": "text"}).fit([{"a": "x"}, {"a": "y"}], ["p", "q"])
-    assert section_modes(("a:own",)) == {"a": 2}
+    assert section_modes(read_fields(["a:own"])) == {"a": 2}
     assert parse_date("31.12.2024 23:59")[0].month == 12

@@ -22,7 +22,7 @@ from unnaive.interop.export.folders import check_export, export_model
 from unnaive.interop.export.hard_records import VALUES
 from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql
-from unnaive.text.sections import read_fields
+from unnaive.text.field import read_fields
 from unnaive.text.tokens import TokenRule, spans
 
 SLOW = pytest.mark.slow

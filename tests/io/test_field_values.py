@@ -11,6 +11,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.fields import as_documents, encode_records
+from unnaive.text.field import Field, read_fields
 
 pandas = pytest.importorskip("pandas")
 
@@ -33,7 +34,7 @@ pandas = pytest.importorskip("pandas")
 )  # fmt: skip
 def test_one_value_is_one_record_however_it_is_stored(kind, values):
     """Records are recognised by their hashes, so they must not depend on the format of the file."""
-    assert len({encode_records({"x": [value]}, (f"x:{kind}",))[0] for value in values}) == 1
+    assert len({encode_records({"x": [value]}, [Field.of("x", kind)])[0] for value in values}) == 1
 
 
 @pytest.mark.parametrize(
@@ -51,14 +52,14 @@ def test_one_value_is_one_record_however_it_is_stored(kind, values):
 )
 def test_an_error_names_field_value_and_record(kind, value, found):
     with pytest.raises(BadRecord) as problem:
-        encode_records({"x": [None, value]}, (f"x:{kind}",))
+        encode_records({"x": [None, value]}, [Field.of("x", kind)])
     assert str(problem.value).startswith(f"field 'x' is of kind {kind}, but ")
     assert found in str(problem.value)
     assert str(pickle.loads(pickle.dumps(problem.value))) == str(problem.value)  # noqa: S301  # our own
 
 
 def test_texts_and_records_that_were_mixed_up_are_named():
-    fields, rows = ("body:text",), [{"body": "good ball"}, {"body": "vote"}]
+    fields, rows = read_fields(["body:text"]), [{"body": "good ball"}, {"body": "vote"}]
     assert as_documents(iter(rows), fields) == as_documents(rows, fields)
     assert as_documents(iter(["good", "ball"]), fields) == ["good", "ball"]
     with pytest.raises(BadData, match=r"text 0 is a dict, not str; .*, name their fields with fields="):
@@ -70,7 +71,7 @@ def test_texts_and_records_that_were_mixed_up_are_named():
 
 
 def test_records_come_in_arrays_and_columns_of_dicts_too():
-    fields, records = ("age:number",), [{"age": 1}, {"age": None}]
+    fields, records = read_fields(["age:number"]), [{"age": 1}, {"age": None}]
     structured = np.array([(1,), (float("nan"),)], dtype=[("age", "f8")])
     pyarrow = pytest.importorskip("pyarrow")
     for form in (tuple(records), np.array(records, object), pandas.Series(records), structured, pyarrow.array(records)):
@@ -80,11 +81,11 @@ def test_records_come_in_arrays_and_columns_of_dicts_too():
 def test_what_are_no_records_is_refused_in_a_sentence():
     twice = pandas.DataFrame([[1, 2]], columns=["age", "age"])
     with pytest.raises(BadData, match="the records have 2 columns called 'age'; rename or drop all but one"):
-        as_documents(twice, ("age:number",))
+        as_documents(twice, read_fields(["age:number"]))
     with pytest.raises(BadData, match="fields need records, but generator came; give a DataFrame"):
         TextClassifier("svm", fields={"v": "vector"}).fit(({"v": [1.0]} for _ in "ab"), ["a", "b"])
     with pytest.raises(BadData, match=r"no field 'vip' \(category\) in the records; there are age; add it, empty"):
-        as_documents([{"age": 1}], ("age:number", "vip:category"))
+        as_documents([{"age": 1}], read_fields(["age:number", "vip:category"]))
 
 
 def test_a_file_names_the_row(run, tmp_path, monkeypatch):

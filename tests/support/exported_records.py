@@ -6,6 +6,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData
 from unnaive.data.fields.fields import encode_records
 from unnaive.interop.export.hard_records import VALUES
+from unnaive.text.field import Field
 
 KINDS = {
     "Subject line": "text", "note": "own", "body": "text", "product": "category", "age": "number", "opened": "date",
@@ -50,7 +51,7 @@ WORDS = {"number": ["1,234", "e-3", "inf", "1_0", "3.5", ".234", ",56", " 789", 
 def readable(kind, value):
     """Whether Python reads a value of this kind."""
     try:
-        encode_records({"x": [value]}, (f"x:{kind}",))
+        encode_records({"x": [value]}, [Field.of("x", kind)])
     except BadData:
         return False
     return True

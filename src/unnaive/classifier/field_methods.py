@@ -9,7 +9,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.data.fields.field_choice import guess_fields
 from unnaive.data.fields.fields import as_documents, has_kinds, with_lengths
 from unnaive.models.catalogue import find_model
-from unnaive.text.sections import read_fields, vector_lengths
+from unnaive.text.field import read_fields, vector_lengths
 
 
 class FieldMethods:

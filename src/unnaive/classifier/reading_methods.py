@@ -13,7 +13,8 @@ from unnaive.classifier.field_methods import FieldMethods
 from unnaive.learning.fitted import FittedModel
 from unnaive.models.catalogue import find_model
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.sections import count_record_chars, read_fields, vector_lengths
+from unnaive.text.field import read_fields, vector_lengths
+from unnaive.text.sections import count_record_chars
 from unnaive.text.token_rule import TokenRule
 
 

@@ -41,7 +41,7 @@ from unnaive.learning.top_labels import TopLabels, tells_by_best
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.linear.links import comparable_scores
 from unnaive.text.counting import as_texts
-from unnaive.text.sections import describe_fields
+from unnaive.text.field import describe_fields, read_fields
 from unnaive.text.tokens import TokenRule
 
 SINGLE_LABEL = (
@@ -372,7 +372,7 @@ def describe_model(fitted: FittedModel) -> str:
         changed["optimise"] = "costs"
     usual = TokenRule().to_dict()
     reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
-    kinds = reading.pop("fields", None)
+    kinds = read_fields(reading.pop("fields", None))
     shown = spec.model.changed_settings() | reading | changed
     described = [spec.model.traits.title, *(f"{name}={value}" for name, value in shown.items())]
     return ", ".join([*described, *([f"fields: {describe_fields(kinds)}"] if kinds else [])])

@@ -24,8 +24,8 @@ from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_patt
 from unnaive.io.tables.mail_tables import MailTable
 from unnaive.io.tables.tables import Table
 from unnaive.io.tables.vector_tables import split_vector_file, with_vector_files
+from unnaive.text.field import Field, Fields, field_kinds
 from unnaive.text.messages import PARTS, are_messages, read_message
-from unnaive.text.sections import field_kinds
 
 __all__ = ["Batch", "DataFile", "expand_pattern"]
 
@@ -82,16 +82,16 @@ class DataFile(ColumnOptions):
         return True if self.separator is not None or self.label_columns else None
 
     @property
-    def fixed_fields(self) -> tuple[str, ...]:
-        """The columns that options name as fields beside the texts, as "name:kind"."""
+    def fixed_fields(self) -> Fields:
+        """The columns that options name as fields beside the texts."""
         vectors = tuple(split_vector_file(vector)[0] for vector in self.vector)
         kinds = {
             "category": self.category, "number": self.number, "date": self.date, "characters": self.characters,
             "vector": vectors,
         }  # fmt: skip
-        named = tuple(f"{name}:{kind}" for kind, names in kinds.items() for name in names)
+        named = tuple(Field(name, kind) for kind, names in kinds.items() for name in names)
         if self.fields == "none" and named:
-            raise BadData(f"--fields none contradicts --{named[0].rpartition(':')[2]}; leave one of the two out")
+            raise BadData(f"--fields none contradicts --{named[0].kind}; leave one of the two out")
         return named
 
     def files(self) -> list[str]:

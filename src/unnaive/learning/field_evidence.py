@@ -7,37 +7,28 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from unnaive.learning.explanation import Evidence
-from unnaive.text.sections import (
-    FIXED,
-    UNIT,
-    VECTOR,
-    base_kind,
-    field_key,
-    field_kinds,
-    sections,
-    shown_values,
-    split_term,
-)
+from unnaive.text.field import VECTOR, Fields
+from unnaive.text.sections import FIXED, UNIT, sections, shown_values, split_term
 from unnaive.text.tokens import Span
 
 SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
 TEXT_BEFORE = "text"  # the name of the text before the first section
 
 
-def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
+def name_evidence(record: str, evidence: Sequence[Evidence], fields: Fields) -> tuple[Evidence, ...]:
     """Evidence with readable names of terms: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
     The evidence of the intervals of a number is summed into one piece, and so is that of the parts of a date, of
     character n-grams and of a vector. The name of a number shows the narrowest interval that the model knows.
     """
-    kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
+    kinds = {field.key: field.kind for field in fields}
     values = shown_values(record)
     named: list[Evidence] = []
     parts: dict[str, Evidence] = {}
     narrowest: dict[str, tuple[float, str]] = {}
     for item in evidence:
         key, sign, rest = split_term(item.term, fields)
-        if sign == FIXED and base_kind(kinds[key]) in SUMMED and values.get(key):
+        if sign == FIXED and kinds[key] in SUMMED and values.get(key):
             before = parts.get(key)
             if kinds[key] == "number" and (width := interval_width(rest)) is not None:
                 narrowest[key] = min((width, rest.replace(",", ", ")), narrowest.get(key, (math.inf, "")))
@@ -63,9 +54,7 @@ def interval_width(unit: str) -> float | None:
     return float(high) - float(low) if comma else None
 
 
-def sum_by_field(
-    record: str, evidence: Sequence[Evidence], spans: Sequence[Span], fields: tuple[str, ...]
-) -> dict[str, float]:
+def sum_by_field(record: str, evidence: Sequence[Evidence], spans: Sequence[Span], fields: Fields) -> dict[str, float]:
     """The evidence of each field, the strongest first; a shared term is split equally among its occurrences."""
     bounds = [
         (section.start, section.start + len(section.text), section.key or TEXT_BEFORE)
@@ -83,10 +72,12 @@ def sum_by_field(
     return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
 
 
-def find_unknown_fields(record: str, by_field: Collection[str], fields: tuple[str, ...]) -> tuple[str, ...]:
+def find_unknown_fields(record: str, by_field: Collection[str], fields: Fields) -> tuple[str, ...]:
     """The fields of a record that have a value, but no evidence: training saw no such value.
 
-    >>> find_unknown_fields("\\x1eteam\\x1fx\\x1fx\\x1eage\\x1f3\\x1f[2,4)", ["age"], ("team:category", "age:number"))
+    >>> from unnaive.text.field import Field
+    >>> fields = Field("team", "category"), Field("age", "number")
+    >>> find_unknown_fields("\\x1eteam\\x1fx\\x1fx\\x1eage\\x1f3\\x1f[2,4)", ["age"], fields)
     ('team',)
     """
     shown = ((section.key, section.text.partition(UNIT)[0]) for section in sections(record, fields))

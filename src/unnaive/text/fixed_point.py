@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
-from unnaive.text.sections import FIXED, SECTION, UNIT, field_key, vector_lengths
+from unnaive.text.field import VECTOR, Field
+from unnaive.text.sections import FIXED, SECTION, UNIT
 from unnaive.text.vocabulary import Vocabulary
 
 STEPS = 1 << 20  # steps of fixed point between two whole numbers
@@ -114,13 +115,13 @@ def vector_terms(key: str, n_dims: int) -> Vocabulary:
     return Vocabulary([start, *(f"{start}{dim:0{width}}" for dim in range(n_dims))])
 
 
-def vector_keys(fields: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
+def vector_keys(fields: Sequence[Field] | None) -> tuple[tuple[str, int], ...]:
     """The vector fields by their names in terms, with the number of dimensions.
 
-    >>> vector_keys(("body:text", "my topic:vector(384)"))
+    >>> vector_keys([Field("body", "text"), Field("my topic", "vector", 384)])
     (('my_topic', 384),)
     """
-    return tuple((field_key(name), length) for name, length in vector_lengths(fields).items())
+    return tuple((field.key, field.length) for field in fields or () if field.kind == VECTOR)
 
 
 def which_are_vectors(vocabulary: Vocabulary) -> NDArray[np.bool_]:

@@ -14,26 +14,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from unnaive.base.errors import UnnaiveError, choose
+from unnaive.text.field import TEXT, VECTOR, Field, Fields
 
 SECTION, UNIT = "\x1e", "\x1f"
 OWN, FIXED = ":", "="
 SKIPPED, SHARED, OWN_ONLY, BOTH, TERMS = range(5)  # how a section is read; the same numbers as in the kernel
-VECTOR = "vector"  # a list of numbers; "vector(384)" once its length is known
 MODES = {
     "shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS,
     "characters": TERMS, VECTOR: TERMS,
 }  # fmt: skip
-TEXT = "text"  # "both", but "shared" for the last text field, which is usually the longest
-KINDS = (TEXT, *MODES)
-TEXT_KINDS = (TEXT, "shared", "own", "both")
 _BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # never in a term that data/fields/fields.py makes
-_VECTOR = re.compile(r"vector\(([1-9]\d{0,6})\)")
-_NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 
 
 class RecordSection(NamedTuple):
@@ -45,113 +39,36 @@ class RecordSection(NamedTuple):
     text: str
 
 
-def read_fields(fields: object) -> tuple[str, ...] | None:
-    """Check fields, given as a dict of kinds by name or as "name:kind" strings; return the strings, or None for None.
-
-    >>> read_fields({"subject": "text", "product": "category"})
-    ('subject:text', 'product:category')
-    """
-    if fields is None or fields == ():
-        return fields
-    if isinstance(fields, Mapping):
-        pairs = list(fields.items())
-    elif isinstance(fields, Sequence) and not isinstance(fields, str):
-        pairs = [(str(field).rpartition(":")[0], str(field).rpartition(":")[2]) for field in fields]
-    else:
-        pairs = []
-    if not pairs or not all(isinstance(part, str) and part for pair in pairs for part in pair):
-        raise UnnaiveError(
-            f'fields came as {fields!r}; give kinds by name, such as {{"body": "text", "age": "number"}}'
-        )
-    for _, kind in pairs:
-        choose(list(KINDS), base_kind(kind), "kind of field")
-    keys = [field_key(name) for name, _ in pairs]
-    twice = next((name for (name, _), key in zip(pairs, keys, strict=True) if keys.count(key) > 1), None)
-    if twice is not None:
-        raise UnnaiveError(f"two fields are both called {field_key(twice)!r} in terms; rename one of them")
-    return tuple(f"{name}:{kind}" for name, kind in pairs)
-
-
-def field_kinds(fields: Sequence[str]) -> dict[str, str]:
-    """The kind of each field by its name.
-
-    >>> field_kinds(("subject:text", "age:number"))
-    {'subject': 'text', 'age': 'number'}
-    """
-    return {name: kind for name, _, kind in (field.rpartition(":") for field in fields)}
-
-
-def describe_fields(fields: Sequence[str]) -> str:
-    """Fields with their kinds in words.
-
-    >>> describe_fields(("subject:text", "age:number"))
-    'subject (text), age (number)'
-    """
-    return ", ".join(f"{name} ({kind})" for name, kind in field_kinds(fields).items())
-
-
-def base_kind(kind: str) -> str:
-    """The kind without the length of vectors.
-
-    >>> base_kind("vector(384)"), base_kind("number")
-    ('vector', 'number')
-    """
-    return VECTOR if _VECTOR.fullmatch(kind) else kind
-
-
-def vector_lengths(fields: Sequence[str] | None) -> dict[str, int]:
-    """The length of the vectors of each vector field, by field name; 0 if it is not known yet.
-
-    >>> vector_lengths(("body:text", "topic:vector(384)", "style:vector"))
-    {'topic': 384, 'style': 0}
-    """
-    kinds = field_kinds(fields or ())
-    matches = {name: _VECTOR.fullmatch(kind) for name, kind in kinds.items() if base_kind(kind) == VECTOR}
-    return {name: int(match[1]) if match else 0 for name, match in matches.items()}
-
-
-def field_key(name: str) -> str:
-    """A field's name as used in terms: no spaces, controls, ":" or "=", and no "#" or "_" at the start.
-
-    >>> field_key("Production Budget"), field_key("#id")
-    ('Production_Budget', '_id')
-    """
-    key = _NO_KEY.sub("_", name.strip()) or "_"
-    return f"_{key[1:]}" if key[0] in "#_" else key
-
-
 @lru_cache(maxsize=64)
-def section_modes(fields: tuple[str, ...]) -> dict[str, int]:
+def section_modes(fields: Fields) -> dict[str, int]:
     """The mode in which the section of each key is read.
 
-    >>> section_modes(("subject:text", "body:text", "age:number")) == {"subject": BOTH, "body": SHARED, "age": TERMS}
-    True
+    >>> section_modes((Field("to", "text"), Field("body", "text"), Field("age", "number")))
+    {'to': 3, 'body': 1, 'age': 4}
     """
-    kinds = field_kinds(fields)
-    last = next((name for name in reversed(kinds) if kinds[name] in TEXT_KINDS), None)
+    last = next((field for field in reversed(fields) if field.is_text), None)
     return {
-        field_key(name): MODES[base_kind(kind)] if kind != TEXT else SHARED if name == last else BOTH
-        for name, kind in kinds.items()
+        field.key: MODES[field.kind] if field.kind != TEXT else SHARED if field == last else BOTH for field in fields
     }
 
 
 @lru_cache(maxsize=64)
-def shared_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
+def shared_fields(fields: Fields) -> Fields:
     """The fields with shared text, as kind "shared"; character n-grams are cut only from these."""
     modes = section_modes(fields)
-    return tuple(f"{name}:shared" for name in field_kinds(fields) if modes[field_key(name)] in (SHARED, BOTH))
+    return tuple(Field(field.name, "shared") for field in fields if modes[field.key] in (SHARED, BOTH))
 
 
-def own_keys(fields: tuple[str, ...] | None) -> list[str]:
+def own_keys(fields: Fields | None) -> list[str]:
     """The keys of fields whose words are prefixed with their key."""
     return [key for key, mode in section_modes(fields or ()).items() if mode in (OWN_ONLY, BOTH)]
 
 
-def sections(text: str, fields: tuple[str, ...]) -> Iterator[RecordSection]:
+def sections(text: str, fields: Fields) -> Iterator[RecordSection]:
     """Yield the sections of a record in order, without those of unknown fields.
 
     >>> record = "\\x1esubject\\x1fhi\\x1eage\\x1f3\\x1f[2,4)"
-    >>> [(one.key, one.start, one.text) for one in sections(record, ("age:number",))]
+    >>> [(one.key, one.start, one.text) for one in sections(record, (Field("age", "number"),))]
     [('age', 16, '3\\x1f[2,4)')]
     """
     modes = section_modes(fields)
@@ -183,10 +100,10 @@ def own_term(key: str, term: str) -> str:
     return " ".join(f"{key}{OWN}{word}" for word in term.split(" "))
 
 
-def split_term(term: str, fields: tuple[str, ...] | None) -> tuple[str, str, str]:
+def split_term(term: str, fields: Fields | None) -> tuple[str, str, str]:
     """(key, OWN or FIXED, the rest) of a term of a field; key and sign are empty if it belongs to no field.
 
-    >>> split_term("product=a:b", ("product:category",)), split_term(":-)", ("a:text",))
+    >>> split_term("product=a:b", (Field("product", "category"),)), split_term(":-)", (Field("a", "text"),))
     (('product', '=', 'a:b'), ('', '', ':-)'))
     """
     for position, sign in enumerate(term):
@@ -197,13 +114,14 @@ def split_term(term: str, fields: tuple[str, ...] | None) -> tuple[str, str, str
     return "", "", term
 
 
-def count_record_chars(record: str, fields: Sequence[str] | None) -> int:
+def count_record_chars(record: str, fields: Sequence[Field] | None) -> int:
     """The number of characters of a record, without its vector sections.
 
-    >>> count_record_chars("\\x1ebody\\x1fhi\\x1ev\\x1f1 numbers\\x1f(1)", ("body:text", "v:vector(1)"))
+    >>> fields = [Field("body", "text"), Field("v", VECTOR, 1)]
+    >>> count_record_chars("\\x1ebody\\x1fhi\\x1ev\\x1f1 numbers\\x1f AAAIQA==", fields)
     8
     """
-    vectors = {field_key(name) for name in vector_lengths(fields)}
+    vectors = {field.key for field in fields or () if field.kind == VECTOR}
     if not vectors:
         return len(record)
     first, *rest = record.split(SECTION)

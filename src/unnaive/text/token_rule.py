@@ -21,6 +21,7 @@ from unnaive.base.settings import (
     documented,
     option,
 )
+from unnaive.text.field import Field
 
 BORDERS = {"spaces": " ", "words": "_"}  # units of character n-grams, and the character that marks their borders
 LONGEST_NGRAM = 8
@@ -115,7 +116,7 @@ class TokenRule:
         choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND", exports=EXPORTS,
     )  # fmt: skip
 
-    fields: tuple[str, ...] | None = option(
+    fields: tuple[Field, ...] | None = option(
         "Kinds of the fields by name, if documents are records: text, category, number, date or vector.",
         more='For example {"subject": "text", "age": "number"}. The last text field gives plain words, the others give '
         'plain words and words with the field name; "shared", "own" and "both" set this for one field. If only names '
@@ -124,8 +125,8 @@ class TokenRule:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        from unnaive.text.field import read_fields
         from unnaive.text.languages import check_language, stemmer_name
-        from unnaive.text.sections import read_fields
         from unnaive.text.segmenters import check_segmenter
 
         check_options(self, OPTIONS, type(self).__name__)
@@ -156,6 +157,8 @@ class TokenRule:
         values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
         if self.fields is None:
             del values["fields"]  # older versions do not know this option
+        else:
+            values["fields"] = [str(field) for field in self.fields]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
@@ -191,17 +194,18 @@ class TokenRule:
     @property
     def field_kinds(self) -> dict[str, str] | None:
         """The kind of each field by its name; None if documents are plain texts."""
-        from unnaive.text.sections import field_kinds
+        from unnaive.text.field import field_kinds
 
         return None if self.fields is None else field_kinds(self.fields)
 
     def without_vectors(self) -> TokenRule:
         """The same rule without vector fields, for models that cannot use them."""
-        from unnaive.text.sections import vector_lengths
+        from unnaive.text.field import VECTOR
 
-        skipped = vector_lengths(self.fields)
-        fields_left = tuple(field for field in self.fields or () if field.rpartition(":")[0] not in skipped)
-        return replace(self, fields=fields_left) if skipped else self
+        fields_left = tuple(field for field in self.fields or () if field.kind != VECTOR)
+        return (
+            self if self.fields is None or len(fields_left) == len(self.fields) else replace(self, fields=fields_left)
+        )
 
     @property
     def stop_set(self) -> frozenset[str]:

@@ -172,7 +172,9 @@ def is_stdin(source: DataFile) -> bool:
 
 def text_size(source: DataFile) -> int:
     """Bytes of text in all files, without vectors; their share is estimated from the first rows."""
-    size, fields = input_size(source), tuple(f"{name}:vector" for name in source.vector if "=" not in name)
+    from unnaive.text.field import VECTOR, Field
+
+    size, fields = input_size(source), [Field(name, VECTOR) for name in source.vector if "=" not in name]
     if not fields or not size:
         return size
     from unnaive.io.formats import find_format

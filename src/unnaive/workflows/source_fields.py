@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.io.formats import find_format
-from unnaive.text.sections import TEXT, base_kind, field_kinds
+from unnaive.text.field import TEXT, Field, Fields
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -21,7 +21,7 @@ QUICK_TO_OPEN = ("csv", "tsv", "jsonl", "parquet")  # formats that are read twic
 
 def settle_fields(
     source: DataFile, feedback: Feedback, *, labelled: bool = True, unused: Sequence[str] = (), vectors: bool = True
-) -> tuple[DataFile, tuple[str, ...] | None]:
+) -> tuple[DataFile, Fields | None]:
     """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts.
 
     unused   names and patterns of columns that are no fields, such as those of soft labels
@@ -41,7 +41,7 @@ def settle_fields(
             )
         if not source.text:
             raise UnnaiveError("fields from stdin need the names of the text columns; add --text NAME")
-        return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
+        return source, (*(Field(name, TEXT) for name in source.text), *source.fixed_fields)
     from unnaive.io.fields.columns import FIXED_KINDS
     from unnaive.io.fields.evident_fields import look_for_fields
     from unnaive.io.tables.vector_tables import split_vector_file
@@ -51,10 +51,10 @@ def settle_fields(
         feedback.note(f"{source.name}: {line}")
     if not columns.fields:
         return replace(source, fields=None), None
-    kinds = field_kinds(columns.fields)
     files = {split_vector_file(option)[0]: option for option in source.vector}
     named: dict[str, Any] = {
-        kind: tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
+        kind: tuple(files.get(field.name, field.name) for field in columns.fields if field.kind == kind)
+        for kind in FIXED_KINDS
     }
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
@@ -78,7 +78,7 @@ def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = 
         feedback.note(f"{source.name}: {line}")
 
 
-def recorded_fields(source: DataFile) -> tuple[str, ...] | None:
+def recorded_fields(source: DataFile) -> Fields | None:
     """The fields of a record of labels; None if the source is not such a record, or has texts."""
     path = Path(source.paths[0])
     shown = source.format or find_format(source.paths[0])

@@ -70,6 +70,7 @@ def train_on_spark(
     from unnaive.scaleout.spark.files import read_source
     from unnaive.scaleout.spark.fitting import check_trainable
     from unnaive.scaleout.spark.soft_rows import check_soft_model
+    from unnaive.text.field import field_kinds
     from unnaive.workflows.training_result import TrainingResult
 
     check_writable(output)
@@ -80,7 +81,7 @@ def train_on_spark(
     start = time.perf_counter()
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=not soft)
-        classifier.fields = columns.fields or None
+        classifier.fields = field_kinds(columns.fields) or None
         check_trainable(spec, columns.fields)
         if soft:
             data, n_docs = _count_soft_labels(df, columns, classifier.token_rule, soft)

@@ -168,12 +168,14 @@ def _copy(model: str | TextClassifier) -> TextClassifier:
 def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str], feedback: Feedback) -> DataFile:
     """The source with its fields, which are set in the classifier too; mail and unused columns are noted."""
     from unnaive.models.catalogue import find_model
+    from unnaive.text.field import field_kinds
     from unnaive.workflows.source_fields import note_other_columns, settle_fields
 
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
     vectors = find_model(classifier.model).traits.takes_vectors
-    source, classifier.fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
+    source, fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
+    classifier.fields = None if fields is None else field_kinds(fields)
     if classifier.fields is None:
         _recognise_mail(classifier, source, feedback)
         if not soft:

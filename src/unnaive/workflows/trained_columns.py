@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.text.field import Field
 from unnaive.workflows.source_fields import recorded_fields
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
         )  # a model that was not trained on mail has no words of headers and encodings
     if fields is not None and (recorded := recorded_fields(source)) is not None:
         if recorded != fields:
-            raise UnnaiveError(f"{source.name} has other fields than the model: {', '.join(recorded)}")
+            raise UnnaiveError(f"{source.name} has other fields than the model: {', '.join(map(str, recorded))}")
         return replace(source, options=how)  # its texts are whole records
     if usual is None:
         return replace(source, options=how)
@@ -44,9 +45,9 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     )  # fmt: skip
 
 
-def check_named_fields(source: DataFile, fields: Sequence[str] | None) -> None:
+def check_named_fields(source: DataFile, fields: Sequence[Field] | None) -> None:
     """Raise an error if options name other fields than those of the model, which would be ignored."""
-    from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, describe_fields, field_kinds
+    from unnaive.text.field import TEXT, describe_fields, field_kinds
 
     if source.fields == "auto" or (source.fields is not None and fields is not None):
         raise UnnaiveError(
@@ -57,7 +58,7 @@ def check_named_fields(source: DataFile, fields: Sequence[str] | None) -> None:
         if named:
             raise UnnaiveError(f"the model reads texts, but {min(named)!r} is named as a field; leave it out")
         return
-    kinds = {name: TEXT if kind in TEXT_KINDS else base_kind(kind) for name, kind in field_kinds(fields).items()}
+    kinds = {field.name: TEXT if field.is_text else field.kind for field in fields}
     named |= dict.fromkeys(source.text, TEXT)
     other = next((name for name, kind in named.items() if kinds.get(name) != kind), None)
     if other is not None:
@@ -70,11 +71,10 @@ def check_named_fields(source: DataFile, fields: Sequence[str] | None) -> None:
 def trained_columns(fitted: FittedModel) -> Columns | None:
     """The columns that the model was trained on, if known; all of them for a model with fields."""
     from unnaive.io.fields.columns import Columns
-    from unnaive.text.sections import TEXT_KINDS, field_kinds
+    from unnaive.text.field import text_names
 
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     learnt = Columns.of_section(fitted.source)
     if fields is None:
         return learnt
-    texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
-    return replace(learnt or Columns(()), texts=texts, fields=fields)
+    return replace(learnt or Columns(()), texts=text_names(fields), fields=fields)

@@ -13,6 +13,7 @@ from unnaive.curation.labelling.moving import export_labels, find_queue, import_
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.datafiles import DataFile
+from unnaive.text.field import read_fields
 
 TEXTS = ["good ball", 'a "quoted", vote', "çay\nköfte", "rain"]
 
@@ -44,7 +45,7 @@ def test_other_tools_files_come_back(record: LabelRecord, tmp_path: Path, name: 
     assert other.final() == {text - 1: labels for text, labels in record.final().items() if text}
 
 
-FIELDS = ("body:text", "tags:category", "age:number", "opened:date", "v:vector(2)")
+FIELDS = read_fields(["body:text", "tags:category", "age:number", "opened:date", "v:vector(2)"])
 ROWS = {
     "body": ["good ball", "", "fair vote"], "tags": [["x", "new york"], None, "y"], "age": [3, None, -1.5],
     "opened": ["2024-03-05 14:30", None, "2024-03-06"], "v": [[0.1, -2.5], [1e-3, 0.0], None],

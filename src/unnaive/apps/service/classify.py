@@ -21,6 +21,7 @@ from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.fields import one_document
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.novelty import UNKNOWN
+from unnaive.text.field import Fields
 
 PATH = "/v1/classify"
 SMALL = 256  # up to this many texts, answers are serialised on the event loop
@@ -104,7 +105,7 @@ def read_given(fitted: FittedModel, inputs: list[str | dict[str, Any]]) -> list[
             for number, document in enumerate(inputs)]  # fmt: skip
 
 
-def _encode_input(document: str | dict[str, Any], fields: tuple[str, ...] | None, position: str) -> str:
+def _encode_input(document: str | dict[str, Any], fields: Fields | None, position: str) -> str:
     """A record as a text; an error says which of the inputs it is, counted from 0."""
     try:
         return str(one_document(document, fields))

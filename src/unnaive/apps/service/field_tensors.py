@@ -7,32 +7,31 @@ from typing import Any
 
 from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.bodies import Tensor
-from unnaive.text.sections import VECTOR, base_kind, field_kinds, vector_lengths
+from unnaive.text.field import VECTOR, Field, field_kinds, vector_lengths
 
 NUMBERS = ("number", VECTOR)  # kinds of fields whose tensors are described as FP64; others are BYTES
 
 
-def describe_field_tensors(fields: Sequence[str]) -> list[dict[str, Any]]:
+def describe_field_tensors(fields: Sequence[Field]) -> list[dict[str, Any]]:
     """The input tensor of each field.
 
-    >>> describe_field_tensors(("body:text", "topic:vector(3)"))[1]
+    >>> describe_field_tensors([Field("body", "text"), Field("topic", "vector", 3)])[1]
     {'name': 'topic', 'datatype': 'FP64', 'shape': [-1, 3]}
     """
-    lengths = vector_lengths(fields)
     return [
         {
-            "name": name, "datatype": "FP64" if base_kind(kind) in NUMBERS else "BYTES",
-            "shape": [-1, lengths[name]] if name in lengths else [-1],
+            "name": field.name, "datatype": "FP64" if field.kind in NUMBERS else "BYTES",
+            "shape": [-1, field.length] if field.kind == VECTOR else [-1],
         }
-        for name, kind in field_kinds(fields).items()
+        for field in fields
     ]  # fmt: skip
 
 
-def read_field_tensors(tensors: Sequence[Tensor], fields: Sequence[str]) -> list[dict[str, Any]] | None:
+def read_field_tensors(tensors: Sequence[Tensor], fields: Sequence[Field]) -> list[dict[str, Any]] | None:
     """The records in the tensors of fields; None if no tensor has the name of a field.
 
     >>> tensor = Tensor(name="age", shape=[2], datatype="FP64", data=[3, 4])
-    >>> read_field_tensors([tensor], ("age:number",))
+    >>> read_field_tensors([tensor], [Field("age", "number")])
     [{'age': 3}, {'age': 4}]
     """
     names = list(field_kinds(fields))

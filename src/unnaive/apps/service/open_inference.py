@@ -17,6 +17,7 @@ from unnaive.apps.service.field_tensors import describe_field_tensors, read_fiel
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.served import ServedModel
+from unnaive.text.field import Fields
 
 ANSWER = bodies.Foreign
 INPUT = "text"  # the tensor with the texts
@@ -123,7 +124,7 @@ def describe_inputs(model: ServedModel) -> list[dict[str, Any]]:
     return [{"name": INPUT, "datatype": "BYTES", "shape": [-1]}] if fields is None else describe_field_tensors(fields)
 
 
-def _fields(model: ServedModel) -> tuple[str, ...] | None:
+def _fields(model: ServedModel) -> Fields | None:
     rule = model.version.fitted.token_rule
     return None if rule is None else rule.fields
 
@@ -178,7 +179,7 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
 
 
 def read_tensors(
-    body: bytes, header_length: str | None, fields: tuple[str, ...] | None = None
+    body: bytes, header_length: str | None, fields: Fields | None = None
 ) -> tuple[bodies.InferRequest, list[Any]]:
     """The request and its texts, or the records of a model with `fields`.
 

@@ -19,8 +19,8 @@ from unnaive.data.word_vectors import WordVectors
 from unnaive.models.auto.field_view import FieldView
 from unnaive.models.auto.vector_view import VectorView
 from unnaive.text.counting import TextCounter
+from unnaive.text.field import VECTOR
 from unnaive.text.fixed_point import vector_keys
-from unnaive.text.sections import vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -83,8 +83,7 @@ class FieldColumns:
         keys = vector_keys(rule.fields)
         if not keys:
             return None
-        names = vector_lengths(rule.fields)
-        vector_fields = tuple(field for field in rule.fields or () if field.rpartition(":")[0] in names)
+        vector_fields = tuple(field for field in rule.fields or () if field.kind == VECTOR)
         rule = replace(rule, analyzer="word", ngrams=(1, 1), fields=vector_fields)
         counter = TextCounter(rule, threads=threads)
         X = counter.count(texts, grow=True)

@@ -19,7 +19,8 @@ from unnaive.data.fields.record_fields import decode_record
 from unnaive.io.endings import DELIMITERS, ENDINGS, TABLES, split_ending, written_format
 from unnaive.io.writing.output_files import open_output
 from unnaive.io.writing.table_writer import open_table_writer
-from unnaive.text.sections import VECTOR, base_kind, field_kinds, shown_record
+from unnaive.text.field import VECTOR, Field, field_kinds
+from unnaive.text.sections import shown_record
 
 SEPARATOR = ";"  # between the labels of a text, in CSV
 TABLE_FORMATS = tuple(dict.fromkeys(ENDINGS[ending].format for ending in TABLES))
@@ -58,7 +59,7 @@ def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> i
 
 
 def _table_rows(
-    rows: Sequence[LabelledText], multilabel: bool, form: str, fields: Sequence[str] | None
+    rows: Sequence[LabelledText], multilabel: bool, form: str, fields: Sequence[Field] | None
 ) -> list[dict[str, Any]]:
     """Rows with id, text or fields, and label; the labels of multilabel data are a list, in CSV and TSV one cell."""
     taken = next((name for name in field_kinds(fields or ()) if name in ("id", "label")), None)
@@ -80,13 +81,13 @@ def _table_rows(
     return [{"id": name, **columns(text), "label": SEPARATOR.join(labels)} for name, text, labels in rows]
 
 
-def _column_types(multilabel: bool, rows: Sequence[dict[str, Any]], fields: Sequence[str] | None) -> dict[str, Any]:
+def _column_types(multilabel: bool, rows: Sequence[dict[str, Any]], fields: Sequence[Field] | None) -> dict[str, Any]:
     """The Arrow types of the label and of the fields; a category is a list in all rows if it is one in any."""
     import pyarrow
 
     names = pyarrow.list_(pyarrow.string())
     kinds = {"number": pyarrow.float64(), VECTOR: pyarrow.list_(pyarrow.float64())}
-    types = {name: kinds.get(base_kind(kind), pyarrow.string()) for name, kind in field_kinds(fields or ()).items()}
+    types = {field.name: kinds.get(field.kind, pyarrow.string()) for field in fields or ()}
     for name in [name for name in types if any(isinstance(row[name], list) for row in rows)]:
         if types[name] == pyarrow.string():
             types[name] = names

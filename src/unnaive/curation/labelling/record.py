@@ -24,7 +24,7 @@ from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import place_new
 from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, seal_new_rows
 from unnaive.curation.labelling.seals import TABLE as SEALS
-from unnaive.text.sections import read_fields
+from unnaive.text.field import Field, Fields, read_fields
 
 FORMAT = 1
 ANSWERS = ("label", "skip", "flag")  # the answers that close a text for an annotator
@@ -101,7 +101,7 @@ class LabelRecord:
     @classmethod
     def create(
         cls, path: Path, texts: Sequence[str], names: Sequence[str] | None = None, *, classes: Sequence[str] = (),
-        multilabel: bool = False, language: str = "en", fields: Sequence[str] | None = None,
+        multilabel: bool = False, language: str = "en", fields: Sequence[Field] | None = None,
     ) -> LabelRecord:  # fmt: skip
         """Create a record of these texts atomically."""
         if not len(texts):
@@ -122,7 +122,8 @@ class LabelRecord:
                     "INSERT INTO labelling VALUES (?, ?)",
                     {"format": str(FORMAT), "multilabel": str(int(multilabel)), "language": language,
                      "classes": json.dumps(list(classes), ensure_ascii=False),
-                     **({} if fields is None else {"fields": json.dumps(list(fields), ensure_ascii=False)})}.items(),
+                     **({} if fields is None else {"fields": json.dumps([*map(str, fields)], ensure_ascii=False)}),
+                    }.items(),
                 )  # fmt: skip
                 seal_new_rows(data)
             place_new(part, path)
@@ -142,8 +143,8 @@ class LabelRecord:
         row = self._data.execute("SELECT value FROM labelling WHERE name = ?", (name,)).fetchone()
         return "" if row is None else str(row[0])
 
-    def fields(self) -> tuple[str, ...] | None:
-        """The fields of the documents as "name:kind"; None if the documents are texts."""
+    def fields(self) -> Fields | None:
+        """The fields of the documents; None if the documents are texts."""
         stored = self.setting("fields")
         return read_fields(tuple(json.loads(stored))) if stored else None
 

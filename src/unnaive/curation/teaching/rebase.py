@@ -23,6 +23,7 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
+from unnaive.text.field import Fields
 
 REBASE = "rebase"  # the kind of such an event
 UNTOLD = "it was forgotten before, and the model cannot tell whether it has learnt it again"
@@ -117,7 +118,7 @@ def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -
     return _apply(fitted, change, present, left)
 
 
-def _fields(fitted: FittedModel) -> tuple[str, ...] | None:
+def _fields(fitted: FittedModel) -> Fields | None:
     return None if fitted.token_rule is None else fitted.token_rule.fields
 
 

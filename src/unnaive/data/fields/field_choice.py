@@ -20,7 +20,7 @@ from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.data.fields.fields import SAMPLE, finest_unit, guess_kind, is_missing
 from unnaive.data.fields.profiles import ENOUGH, profile_column
 from unnaive.data.fields.record_columns import NEED_RECORDS, record_columns
-from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR
+from unnaive.text.field import TEXT, TEXT_KINDS, VECTOR, Field, Fields
 
 LOOKED_AT = 4000  # rows in which ids and leaks are searched
 MOSTLY_DIFFERENT = 0.9  # share of distinct values from which a category is an id
@@ -168,15 +168,15 @@ def judge_column(name: str, values: Sequence[Any], labels: Sequence[Any]) -> Jud
     return JudgedColumn(kind, shares, find_reason(kind, values, shares))
 
 
-def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """Fields as "name:kind": other text fields come before the main `texts`; the last text is the main one.
+def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> Fields:
+    """Fields in order: other text fields come before the main `texts`; the last text is the main one.
 
-    >>> arrange_fields(["body"], {"age": "number", "subject": "text"})
-    ('subject:text', 'body:text', 'age:number')
+    >>> [str(field) for field in arrange_fields(["body"], {"age": "number", "subject": "text"})]
+    ['subject:text', 'body:text', 'age:number']
     """
     others = {name: kind for name, kind in kinds.items() if kind == TEXT and name not in texts}
     every = others | dict.fromkeys(texts, TEXT) | {name: kind for name, kind in kinds.items() if name not in texts}
-    return tuple(f"{name}:{kind}" for name, kind in every.items())
+    return tuple(Field.of(name, kind) for name, kind in every.items())
 
 
 def find_reason(kind: str, values: Sequence[Any], shares: PredictedShares | None) -> str | None:

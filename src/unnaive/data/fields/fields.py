@@ -30,18 +30,15 @@ from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record
 from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, read_vector
 from unnaive.data.missing_values import MISSING
 from unnaive.text.buffer import TextBuffer, as_texts
-from unnaive.text.sections import (
+from unnaive.text.field import (
     KINDS,
-    SECTION,
-    TEXT_KINDS,
-    UNIT,
     VECTOR,
-    base_kind,
-    field_key,
+    Field,
     field_kinds,
     read_fields,
     vector_lengths,
 )
+from unnaive.text.sections import SECTION, UNIT
 
 RESOLUTIONS = (1, 2, 4)  # intervals between two powers of 2
 MOST_KNOWN = 1 << 16  # maximum number of distinct values of a column whose encoding is cached
@@ -59,34 +56,35 @@ _WHOLE = re.compile(r"-?\d+\.0+")
 
 
 def encode_records(
-    columns: Mapping[str, Sequence[Any]], fields: Sequence[str], source: str = "the records"
+    columns: Mapping[str, Sequence[Any]], fields: Sequence[Field], source: str = "the records"
 ) -> list[str]:
     """The records of a table, given as columns by name, as texts; an error names a missing column or a bad value.
 
-    >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, ("subject:text", "age:number"))
+    >>> fields = [Field("subject", "text"), Field("age", "number")]
+    >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, fields)
     ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3,4)\\x1f[3.5,4)']
     """
     parts = []
-    for name, kind in field_kinds(fields).items():
-        column = find_column(columns, name)
+    for field in fields:
+        column = find_column(columns, field.name)
         if column is None:
             field_names = ", ".join(columns) or "no fields"
             raise BadData(
-                f"there is no field {name!r} ({kind}) in {source}; there are {field_names}; add it, empty where it is "
-                "not known"
+                f"there is no field {field.name!r} ({field.shown_kind}) in {source}; there are {field_names}; add it, "
+                "empty where it is not known"
             )
-        parts.append(_encode_column(name, kind, column))
+        parts.append(_encode_column(field, column))
     return list(map("".join, zip(*parts, strict=True)))
 
 
-def _encode_column(name: str, kind: str, column: Iterable[Any]) -> list[str]:
+def _encode_column(field: Field, column: Iterable[Any]) -> list[str]:
     """The section of each value of a column."""
     values = list(column)
-    start = f"{SECTION}{field_key(name)}{UNIT}"
-    if base_kind(kind) == VECTOR:
-        vectors = encode_vectors(values, name, vector_lengths([f"{name}:{kind}"])[name], is_missing)
+    start = f"{SECTION}{field.key}{UNIT}"
+    if field.kind == VECTOR:
+        vectors = encode_vectors(values, field.name, field.length, is_missing)
         return [start + (UNIT + MISSING_UNIT if vector is None else vector) for vector in vectors]
-    encode = _encode_text if kind in TEXT_KINDS else _cached_encoder(kind)
+    encode = _encode_text if field.is_text else _cached_encoder(field.kind)
     sections: list[str] = []
     try:
         for value in values:
@@ -94,7 +92,7 @@ def _encode_column(name: str, kind: str, column: Iterable[Any]) -> list[str]:
     except BadValue as problem:
         row = len(sections)
         raise BadRecord(
-            f"field {name!r} is of kind {kind}, but a value is {problem.found}", problem.advice, row,
+            f"field {field.name!r} is of kind {field.kind}, but a value is {problem.found}", problem.advice, row,
             f"record {row}" if len(values) > 1 else "",
         ) from None  # fmt: skip
     return sections
@@ -242,12 +240,12 @@ FIXED_KINDS: dict[str, Callable[[Any], list[str]]] = {
 }  # fmt: skip
 
 
-def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple[str, ...] | TextBuffer:
+def as_documents(values: Any, fields: Sequence[Field] | None) -> list[str] | tuple[str, ...] | TextBuffer:
     """Documents for a token rule with these fields: records are encoded, texts stay; without fields `as_texts`.
 
     Records come as a DataFrame (pandas, polars), an Arrow table, a list of dicts, or a dict of columns.
 
-    >>> as_documents([{"age": 1}, {"age": None}], ("age:number",))
+    >>> as_documents([{"age": 1}, {"age": None}], [Field("age", "number")])
     ['\\x1eage\\x1f1\\x1f[1,2)\\x1f[1,1.5)\\x1f[1,1.25)', '\\x1eage\\x1f\\x1f(missing)']
     """
     if fields is None:
@@ -263,8 +261,8 @@ def with_lengths(fields: Any, records: Any) -> dict[str, str]:
     >>> with_lengths({"body": "text", "topic": "vector"}, [{"body": "a", "topic": [0.5, 1]}])
     {'body': 'text', 'topic': 'vector(2)'}
     """
-    kinds = field_kinds(read_fields(fields) or ())
-    lengths = vector_lengths(read_fields(fields))
+    known = read_fields(fields) or ()
+    kinds, lengths = field_kinds(known), vector_lengths(known)
     if all(lengths.values()):
         return kinds
     columns = record_columns(records)
@@ -297,9 +295,12 @@ def has_kinds(fields: Any) -> bool:
     """
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
-    return all(
-        isinstance(field, str) and base_kind(field.rpartition(":")[2]) in KINDS and ":" in field for field in fields
-    )
+    return all(isinstance(field, Field) or (isinstance(field, str) and _names_kind(field)) for field in fields)
+
+
+def _names_kind(field: str) -> bool:
+    kind = field.rpartition(":")[2].partition("(")[0]
+    return ":" in field and kind in KINDS
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:
@@ -335,7 +336,7 @@ def _is_whole(value: Any) -> bool:
     return number is not None and number.is_integer()
 
 
-def one_document(document: Any, fields: Sequence[str] | None) -> Any:
+def one_document(document: Any, fields: Sequence[Field] | None) -> Any:
     """Encode one record (a dict); return anything else unchanged."""
     if fields is None or not isinstance(document, Mapping):
         return document

@@ -21,8 +21,9 @@ from unnaive.interop.export.portable import (
     log_counts,
     script_zeros,
 )
+from unnaive.text.field import TEXT_KINDS, Fields, field_key, field_kinds
 from unnaive.text.languages import fold_table
-from unnaive.text.sections import TEXT_KINDS, field_key, field_kinds, section_modes
+from unnaive.text.sections import section_modes
 
 RUNTIME = files("unnaive.interop.export")
 HEADER = (
@@ -118,7 +119,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
         yield from _part(model, number, part)
 
 
-def _fields(fields: tuple[str, ...]) -> Iterator[DataSection]:
+def _fields(fields: Fields) -> Iterator[DataSection]:
     """The sections for records: kind, mode, key and name of each field; names; markers of empty cells; digits zero."""
     if not fields:
         return

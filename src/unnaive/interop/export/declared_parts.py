@@ -13,7 +13,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.base.settings import EXPORTS, declared_options, same_value, shorten_value
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.links import LINKS
-from unnaive.text.sections import TEXT_KINDS
+from unnaive.text.field import TEXT_KINDS
 from unnaive.text.token_rule import TokenRule
 
 FIELD_EXPORTS = dict.fromkeys((*TEXT_KINDS, "category", "number", "date"), EXPORTS)  # by kind of field

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from unnaive.text.sections import FIXED, SECTION, TEXT_KINDS, UNIT, field_key, field_kinds
+from unnaive.text.field import TEXT_KINDS, Fields, field_key, field_kinds
+from unnaive.text.sections import FIXED, SECTION, UNIT
 
 MISSING_CELLS = (None, "", "  ")
 WORDS_FOR_MISSING = ("nan", "N/A", "-", "?", "None")
@@ -36,11 +37,12 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def hard_records(
-    texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[str], seed: int = 0
+    texts: Sequence[str], fields: Fields, terms: Sequence[str], seed: int = 0
 ) -> Iterator[dict[str, str | None]]:
     """A record for each text: text fields have this and other texts, other fields hard values and known ones.
 
-    >>> next(hard_records(["good ball"], ("body:text", "age:number"), ["age=[2,4)"]))
+    >>> from unnaive.text.field import Field
+    >>> next(hard_records(["good ball"], (Field("body", "text"), Field("age", "number")), ["age=[2,4)"]))
     {'body': 'good ball', 'age': None}
     """
     random, kinds = Random(seed), field_kinds(fields)  # noqa: S311

@@ -25,7 +25,8 @@ from unnaive.interop.export.portable import (
     log_counts,
     script_zeros,
 )
-from unnaive.text.sections import field_key, field_kinds, section_modes
+from unnaive.text.field import Fields, field_key, field_kinds
+from unnaive.text.sections import section_modes
 
 RUNTIME = files("unnaive.interop.export")
 TEXTS_ONLY = """// The text to read, and its terms.
@@ -100,12 +101,12 @@ def _values(model: PortableModel) -> dict[str, Any]:
     } | ({} if rule.fields is None else _record_values(rule.fields))
 
 
-def _record_values(fields: tuple[str, ...]) -> dict[str, Any]:
+def _record_values(fields: Fields) -> dict[str, Any]:
     """What only records need: the fields, the words for missing values, and the zeros of all scripts but ASCII."""
     return {"fields": _fields(fields), "missing": sorted(MISSING), "zeros": script_zeros()}
 
 
-def _fields(fields: tuple[str, ...]) -> list[dict[str, Any]]:
+def _fields(fields: Fields) -> list[dict[str, Any]]:
     """The fields of records in order, with the key of each and how its section is read."""
     modes = section_modes(fields)
     return [

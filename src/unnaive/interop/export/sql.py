@@ -18,8 +18,8 @@ from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.portable import PortableModel, PortablePart
 from unnaive.interop.export.sql_dialects import DIALECTS, Dialect
 from unnaive.interop.export.sql_records import SELECT, TABLES, record_rows, record_source, record_terms
+from unnaive.text.field import field_kinds
 from unnaive.text.languages import fold_table
-from unnaive.text.sections import field_kinds
 
 ROWS = 500  # rows of one INSERT
 LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE = 1, 2, 4, 8, 16, 32

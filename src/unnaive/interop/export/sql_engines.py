@@ -23,7 +23,7 @@ from unnaive.data.fields.fields import is_missing
 from unnaive.data.fields.numbers_and_dates import parse_date, read_number
 from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.interop.export.engines import run_program
-from unnaive.text.sections import field_kinds
+from unnaive.text.field import field_kinds
 
 COLUMN_TYPES = {"number": "DOUBLE PRECISION", "date": "TIMESTAMP"}  # by kind of field; others are texts
 Row = Sequence[Any]  # id, label, class, score, probability, decided, known; of records the unreadable field too

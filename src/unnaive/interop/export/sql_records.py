@@ -16,7 +16,8 @@ from unnaive.data.fields.fields import interval_units
 from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS
 from unnaive.data.missing_values import MISSING
 from unnaive.interop.export.sql_dialects import Dialect
-from unnaive.text.sections import BOTH, FIXED, OWN_ONLY, SHARED, TEXT_KINDS, field_key, field_kinds, section_modes
+from unnaive.text.field import TEXT_KINDS, Fields, field_key, field_kinds
+from unnaive.text.sections import BOTH, FIXED, OWN_ONLY, SHARED, section_modes
 
 DEEP = 8  # nested function calls of one step; the parser of SQLite has a stack of 100
 
@@ -28,7 +29,7 @@ TABLES = {
 }
 
 
-def record_rows(fields: tuple[str, ...], terms: Sequence[str]) -> dict[str, list[list[Any]]]:
+def record_rows(fields: Fields, terms: Sequence[str]) -> dict[str, list[list[Any]]]:
     """The rows of the tables that only records need, by table."""
     modes, kinds = section_modes(fields), field_kinds(fields)
     described, intervals = [], []
@@ -81,7 +82,7 @@ def _exact_border(shown: float) -> float:
     return math.ldexp(round(fraction * 8), exponent - 3)
 
 
-def record_source(fields: tuple[str, ...], dialect: Dialect) -> str:
+def record_source(fields: Fields, dialect: Dialect) -> str:
     """The steps before texts are read: a row for each cell, then a section for each text."""
     cells = []
     for number, (name, kind) in enumerate(field_kinds(fields).items()):

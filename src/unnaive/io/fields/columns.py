@@ -17,7 +17,7 @@ from unnaive.data.source_section import SourceSection
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
-from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
+from unnaive.text.field import VECTOR, Fields, field_kinds, read_fields, text_names, vector_lengths
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -32,7 +32,7 @@ class Columns:
 
     Labels are in one column, `label`, or in several of zeros and ones, `label_columns`, for the labels in
     `flag_labels`. `separator` separates the labels of a document. `header` is False if the columns are numbered. `kept`
-    are the columns to write before predictions. `spelling` says how labels are normalised. `fields`, as "name:kind",
+    are the columns to write before predictions. `spelling` says how labels are normalised. `fields`
     are all columns of documents that are records with fields, the texts first; empty if documents are texts.
     """
 
@@ -45,7 +45,7 @@ class Columns:
     header: bool = True
     kept: tuple[str, ...] = ()
     spelling: LabelSpelling = field(default_factory=LabelSpelling)
-    fields: tuple[str, ...] = ()
+    fields: Fields = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The columns that the next file is likely to have too, as plain JSON; `from_dict` reads it."""
@@ -54,7 +54,7 @@ class Columns:
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
         } | ({"spelling": spelling} if self.spelling else {}) | (
-            {"fields": list(self.fields)} if self.fields else {}
+            {"fields": [str(item) for item in self.fields]} if self.fields else {}
         )  # fmt: skip
 
     @classmethod
@@ -115,13 +115,13 @@ class Columns:
 
         >>> Columns(("subject", "body"), "queue").describe()
         'text from subject and body, labels from queue'
-        >>> Columns(("body",), fields=("body:text", "age:number")).describe()
+        >>> from unnaive.text.field import Field
+        >>> Columns(("body",), fields=(Field("body", "text"), Field("age", "number"))).describe()
         'text from body, number from age'
         """
         words = [f"text from {' and '.join(self.texts)}"] if self.texts else []
-        kinds = field_kinds(self.fields)
         for kind in FIXED_KINDS:
-            names = [name for name in kinds if base_kind(kinds[name]) == kind]
+            names = [item.name for item in self.fields if item.kind == kind]
             words += [f"{kind} from {join_names(names, 5)}"] if names else []
         if self.label is not None:
             words.append(f"labels from {self.label}")
@@ -140,7 +140,7 @@ def _read_spelling(stored: Any) -> LabelSpelling:
     )
 
 
-def _read_stored_fields(stored: Any, texts: list[str]) -> tuple[str, ...]:
+def _read_stored_fields(stored: Any, texts: list[str]) -> Fields:
     """The fields of a model file; none for invalid values."""
     try:
         fields = read_fields(tuple(stored)) if _is_list_of_names(stored) and stored else None
@@ -200,7 +200,7 @@ class _ColumnChooser:
         if self.labelled and not flags and label is None:
             label = self.guess_label((*texts, *self.named_fields))
         fields = self.find_fields(texts, flags if label is None else (label,))
-        texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS) if fields else texts
+        texts = text_names(fields) if fields else texts
         if not fields and not self.guess_fields:
             self.check_complete(texts, label, flags)
         elif self.labelled and label is None and not flags:
@@ -224,7 +224,7 @@ class _ColumnChooser:
         if near is not None:
             return f"rename {near!r} to {name!r}"
         default = self.default
-        if default is not None and base_kind(field_kinds(default.fields)[name]) == VECTOR:
+        if default is not None and name in vector_lengths(default.fields):
             return (
                 "add the column, empty where it is not known; predict, evaluate, update and forget also read vectors "
                 f"from a file, --vector {name}=FILE.npy"
@@ -244,12 +244,12 @@ class _ColumnChooser:
         default = self.default
         return "text" in self.roles and default is not None and bool(default.texts and self.lacking_fields)
 
-    def find_fields(self, texts: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    def find_fields(self, texts: Sequence[str], targets: Sequence[str]) -> Fields:
         """All columns of documents that are records, as in training or as named; empty if documents are texts."""
         default, kinds = self.default, field_kinds(self.fixed_fields)
         if default is not None and default.fields:
             return () if self.has_only_texts else default.fields
-        self.check_named_once([name.rpartition(":")[0] for name in self.fixed_fields], "a field")
+        self.check_named_once([item.name for item in self.fixed_fields], "a field")
         repeated = next((name for name in kinds if name in texts or name in targets), None)
         if repeated is not None:
             raise BadData(

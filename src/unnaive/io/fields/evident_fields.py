@@ -14,7 +14,7 @@ from unnaive.io.batches import read_columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import FIXED_KINDS, Columns
 from unnaive.io.tables.tables import Table
-from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
+from unnaive.text.field import TEXT, Field, field_kinds, text_names
 
 LOOK_BLOCK = 1 << 20  # bytes parsed at a time
 LABEL_WORDS = frozenset(word for group in LABEL_NAMES for word in group)
@@ -70,9 +70,9 @@ def add_evident_fields(
     choice, named = choose_evident_fields(columns, values, vectors=vectors)
     kinds = with_lengths(choice.kinds, values) if choice.kinds else {}
     line = choice._replace(kinds=kinds).describe(named)
-    fixed = any(base_kind(kind) in FIXED_KINDS for kind in kinds.values())
+    fixed = any(Field.of(name, kind).kind in FIXED_KINDS for name, kind in kinds.items())
     fields = arrange_fields(columns.texts, kinds) if fixed or len(kinds) > 1 else ()
-    texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
+    texts = text_names(fields)
     return replace(columns, texts=texts if fields else columns.texts, fields=fields), line
 
 

@@ -17,7 +17,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.io.lines import Lines, read_lines
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
-from unnaive.text.sections import field_kinds
+from unnaive.text.field import Field, field_kinds
 
 DEEPEST_KEY = 6  # maximum depth of keys with dots
 WHOLE_ARRAY = 16  # times the maximum line: the limit of an array, which is read whole
@@ -174,10 +174,10 @@ def get_key(record: Any, name: str) -> Any:
     return ABSENT_KEY
 
 
-def encode_json_record(record: Any, fields: Sequence[str]) -> str:
+def encode_json_record(record: Any, fields: Sequence[Field]) -> str:
     """Encode a record as a text; missing fields are empty cells, but at least one field must be present.
 
-    >>> encode_json_record({"mail": {"subject": "hi"}}, ("mail.subject:text", "vip:category"))
+    >>> encode_json_record({"mail": {"subject": "hi"}}, [Field("mail.subject", "text"), Field("vip", "category")])
     '\\x1email.subject\\x1fhi\\x1evip\\x1f\\x1f(missing)'
     """
     values = {name: get_key(record, name) for name in field_kinds(fields)}

@@ -31,7 +31,7 @@ from unnaive.scaleout.spark.rows import (
 )
 from unnaive.scaleout.spark.session import require_pyspark
 from unnaive.scaleout.spark.soft_rows import check_soft_model, count_soft_rows, soft_rows
-from unnaive.text.sections import read_fields, vector_lengths
+from unnaive.text.field import Field, Fields, field_kinds, read_fields, vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -86,17 +86,18 @@ def fit(
     spec = classifier.spec()
     check_missing(missing)
     check_trainable(spec)
-    if classifier.fields is not None:
-        classifier.fields = _find_fields(df, label, classifier.fields)
-        check_trainable(spec, classifier.fields)
+    fields = None if classifier.fields is None else _find_fields(df, label, classifier.fields)
+    if fields is not None:
+        classifier.fields = field_kinds(fields)
+        check_trainable(spec, fields)
     rule, several = classifier.token_rule, False
     read: BatchReader = read_label_batch
     if soft_labels is not None:
         check_soft_model(spec)
-        rows, soft = soft_rows(df, text_or_records(df, text, classifier.fields), soft_labels)
+        rows, soft = soft_rows(df, text_or_records(df, text, fields), soft_labels)
         counted, read = count_soft_rows(rows, rule, soft), soft
     else:
-        rows = labelled_rows(df, text, label, classifier.fields)
+        rows = labelled_rows(df, text, label, fields)
         if has_label_arrays(rows) and multilabel is False:
             raise BadData(
                 f"the column {label!r} has arrays of labels; leave multilabel=False out, or give one label for "
@@ -110,8 +111,8 @@ def fit(
     return TextClassifier.from_fitted(train(data, spec, progress=progress))
 
 
-def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
-    """Fields as "name:kind"; if `fields` has no kinds, they are guessed from the first rows."""
+def _find_fields(df: Any, label: str, fields: Any) -> Fields | None:
+    """The fields; if `fields` has no kinds, they are guessed from the first rows."""
     if not has_kinds(fields):
         sample = [row.asDict(recursive=True) for row in df.limit(LOOKED_AT).collect()]
         labels = [row.get(label) for row in sample]
@@ -165,7 +166,7 @@ def trainable_models() -> list[str]:
     ]
 
 
-def check_trainable(spec: TrainingSpec, fields: Sequence[str] | None = None) -> None:
+def check_trainable(spec: TrainingSpec, fields: Sequence[Field] | None = None) -> None:
     """Raise an error if the model, its settings or its fields need all documents on one machine."""
     if spec.vectors is not None or vector_lengths(fields):
         raise UnnaiveError(

@@ -19,14 +19,14 @@ from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.counting import TextCounter
-from unnaive.text.sections import field_kinds
+from unnaive.text.field import Field, field_kinds
 
 TEXT, LABEL = "text", "label"  # names of the two columns on the executors
 MISSING = ("error", "skip")
 LABEL_TYPES = ("string", "boolean", "byte", "short", "integer", "long", "float", "double")
 
 
-def record_column(df: Any, fields: Sequence[str]) -> Any:
+def record_column(df: Any, fields: Sequence[Field]) -> Any:
     """The columns of the fields, encoded as one text per row for a token rule with these fields."""
     from pyspark.sql import functions as F
 
@@ -54,7 +54,7 @@ def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str]
     return df.withColumn(name, record_column(df, fields)), name
 
 
-def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None = None) -> Any:
+def labelled_rows(df: Any, text: str, label: str, fields: Sequence[Field] | None = None) -> Any:
     """The columns of texts and labels of `df`, renamed `text` and `label`; raises an error if a type is wrong.
 
     With `fields` the texts are encoded records of these columns, and `df` needs no column `text`.
@@ -70,7 +70,7 @@ def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None =
     return rows
 
 
-def text_or_records(df: Any, text: str, fields: Sequence[str] | None) -> Any:
+def text_or_records(df: Any, text: str, fields: Sequence[Field] | None) -> Any:
     """The column `text` of `df`, or encoded records of the columns `fields`."""
     return _column(df, text, "text") if fields is None else record_column(df, fields)
 

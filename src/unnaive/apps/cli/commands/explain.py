@@ -78,7 +78,7 @@ def read_record(document: str, fitted: FittedModel) -> Any:
 
     from unnaive.base.errors import BadData
     from unnaive.io.tables.json_tables import ABSENT_KEY, get_key
-    from unnaive.text.sections import TEXT_KINDS, base_kind
+    from unnaive.text.field import TEXT_KINDS
 
     kinds = None if fitted.token_rule is None else fitted.token_rule.field_kinds
     if kinds is None:
@@ -89,7 +89,7 @@ def read_record(document: str, fitted: FittedModel) -> Any:
         record = None
     if not isinstance(record, dict):
         if not set(TEXT_KINDS) & set(kinds.values()) or document.lstrip().startswith("{"):
-            example = json.dumps({name: _EXAMPLES.get(base_kind(kind), "…") for name, kind in kinds.items()},
+            example = json.dumps({name: _EXAMPLES.get(kind.partition("(")[0], "…") for name, kind in kinds.items()},
                                  ensure_ascii=False)  # fmt: skip
             raise BadData(f"the model reads records with fields; give a JSON object such as {example}")
         return document

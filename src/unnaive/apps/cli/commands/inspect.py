@@ -98,10 +98,10 @@ def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
     def pairs(values: dict[str, Any]) -> str:
         return ", ".join(f"{name}={value}" for name, value in values.items()) or "defaults"
 
-    from unnaive.text.sections import describe_fields
+    from unnaive.text.field import describe_fields, read_fields
 
     seen, reading = description["terms_seen"], dict(description["reading"])
-    fields = reading.pop("fields", None)
+    fields = read_fields(reading.pop("fields", None))
     training = {name: value for name, value in description["training"].items() if name not in ELSEWHERE}
     return [
         ("settings", pairs(description["settings"])),
