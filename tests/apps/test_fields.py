@@ -179,8 +179,14 @@ def test_every_verb_of_the_command_line(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "onnx", "-o", "out"], "which ONNX and the page do not support; export it"),
-        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "export it to js, c or sql, without --page"),
+        (
+            ["export", "m.model", "--to", "onnx", "-o", "out"],
+            "which the export to ONNX does not support; export it to js, c or sql",
+        ),
+        (
+            ["export", "m.model", "--to", "js", "--page", "-o", "out"],
+            "which the export to the page does not support; export it to js, c or sql",
+        ),
         (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has only texts"),
         (["explain", "m.model", '{"body": "refund"'], "give a JSON object"),
         (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, but the model reads subject, body, product"),
