@@ -23,7 +23,7 @@ from unnaive.data.fields.fields import is_missing
 from unnaive.data.fields.numbers_and_dates import parse_date, read_number
 from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.interop.export.engines import run_program
-from unnaive.text.field import field_kinds
+from unnaive.text.field import Field, field_kinds
 
 COLUMN_TYPES = {"number": "DOUBLE PRECISION", "date": "TIMESTAMP"}  # by kind of field; others are texts
 Row = Sequence[Any]  # id, label, class, score, probability, decided, known; of records the unreadable field too
@@ -63,7 +63,7 @@ class DocumentsTable:
         return f"INSERT INTO {self.name} VALUES (?{', ?' * len(self.columns)})"
 
 
-def documents_table(documents: Sequence[dict[str, Any]], fields: Sequence[str] | None = None) -> DocumentsTable:
+def documents_table(documents: Sequence[dict[str, Any]], fields: Sequence[Field] | None = None) -> DocumentsTable:
     """The texts or records of lines of a conformance file as a table; numbers and dates are read first."""
     if "record" not in documents[0]:
         rows = [[row, _storable(document["text"])] for row, document in enumerate(documents)]
