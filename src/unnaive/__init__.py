@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     from unnaive.workflows.change import remake_file as remake_file
     from unnaive.workflows.change import update_file as update_file
     from unnaive.workflows.compare import compare_file as compare_file
+    from unnaive.workflows.compress import compress_file as compress_file
     from unnaive.workflows.evaluate import evaluate_file as evaluate_file
     from unnaive.workflows.predict import predict_file as predict_file
     from unnaive.workflows.train import train_file as train_file
+    from unnaive.workflows.verify import verify_file as verify_file
     from unnaive.workflows.write_tickets import write_tickets as write_tickets
 
     backend: str  # "native", or "reference" where the package was built without a compiler
@@ -81,6 +83,8 @@ _HOMES = {
     "train_file": "unnaive.workflows.train",
     "evaluate_file": "unnaive.workflows.evaluate",
     "predict_file": "unnaive.workflows.predict",
+    "compress_file": "unnaive.workflows.compress",
+    "verify_file": "unnaive.workflows.verify",
     "audit_file": "unnaive.workflows.audit",
     "compare_file": "unnaive.workflows.compare",
     **dict.fromkeys(("update_file", "forget_file", "merge_files", "remake_file"), "unnaive.workflows.change"),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from unnaive.workflows.sources import Data, ModelSource, open_model, open_source
 
 if TYPE_CHECKING:
     from unnaive.classifier.compress import Compressed
@@ -11,6 +15,43 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 FOLDS = 5  # one of them is held out for evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class CompressionResult:
+    """A compressed model, its file, what was changed, and the measures before and after if data was given."""
+
+    fitted: FittedModel
+    file: Path
+    changes: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as `unnaive compress --json` prints them."""
+        return self.changes | {"file": str(self.file)}
+
+
+def compress_file(
+    model: ModelSource, output: str | Path, max_size: str | int, *, data: Data | None = None, label: str | None = None
+) -> CompressionResult:
+    """Write a model to a file of at most `max_size`, such as "200kB"; labelled `data` shows what that costs."""
+    from unnaive.base.byte_sizes import parse_size
+    from unnaive.classifier.compress import compress_model
+    from unnaive.classifier.model_file import check_writable, save
+    from unnaive.learning.class_spellings import respell_labels
+    from unnaive.workflows.trained_columns import read_as_trained
+
+    path, limit = Path(output), parse_size(max_size)
+    check_writable(path)
+    fitted = open_model(model)
+    corpus = None
+    if data is not None:
+        corpus = respell_labels(fitted, read_as_trained(open_source(data, label=label), fitted).corpus())
+    small = compress_model(fitted, limit)
+    changes = describe_size(small, limit)
+    if corpus is not None:
+        changes["cost"] = compare_measures(fitted, small.fitted, corpus)
+    save(small.fitted, path, frozen=small.frozen)
+    return CompressionResult(small.fitted, path, changes)
 
 
 def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multilabel: bool) -> dict[str, Any]:

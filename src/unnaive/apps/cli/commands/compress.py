@@ -44,26 +44,12 @@ def compress(
     """
     from unnaive.apps.cli.train_summary import size_sentences
     from unnaive.apps.common.screen import format_size, say_summary
-    from unnaive.base.byte_sizes import parse_size
-    from unnaive.classifier.compress import compress_model
-    from unnaive.classifier.model_file import check_writable, load_model, save
-    from unnaive.learning.class_spellings import respell_labels
-    from unnaive.workflows.compress import compare_measures, describe_size
-    from unnaive.workflows.trained_columns import read_as_trained
+    from unnaive.workflows.compress import compress_file
 
-    limit = parse_size(max_size)
-    check_writable(output)
-    fitted = load_model(model)
-    corpus = None if source is None else respell_labels(fitted, read_as_trained(source, fitted).corpus())
-    small = compress_model(fitted, limit)
-    about = describe_size(small, limit)
-    if corpus is not None:
-        about["cost"] = compare_measures(fitted, small.fitted, corpus)
-    save(small.fitted, output, frozen=small.frozen)
-    about["file"] = str(output)
+    result = compress_file(model, output, max_size, data=source)
     if as_json:
-        echo(visible_json(about))
+        echo(visible_json(result.to_dict()))
         return
-    for sentence in size_sentences(about, fitted.multilabel):
+    for sentence in size_sentences(result.changes, result.fitted.multilabel):
         say_summary(sentence)
     say_summary(f"wrote {output} ({format_size(output.stat().st_size)})")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -69,50 +68,20 @@ def verify(
     unnaive forget tickets.model tickets/test.csv --label queue --receipt forgotten.json
     unnaive verify tickets.model --receipt forgotten.json --against tickets/train.csv --label queue
     """
-    from unnaive.base.open_files import hash_file
-    from unnaive.classifier.model_file import load_model
-    from unnaive.classifier.receipt_checks import (
-        check_against,
-        check_forgotten,
-        check_receipts,
-        not_checked,
-        order_receipts,
-        sum_up,
-    )
-    from unnaive.classifier.receipt_schema import read_receipt
-    from unnaive.classifier.receipts import read_key
-
-    receipts, fitted, secret = (
-        order_receipts([read_receipt(path) for path in receipt]),
-        load_model(model),
-        read_key(key),
-    )
-    checks = check_receipts(fitted, receipts, hash_file(model), signer=signer, key=secret)
-    if forgotten is not None:
-        checks.append(check_forgotten(receipts, *read_documents(forgotten, fitted, text, label), secret))
-    if against is not None:
-        checks += check_against(fitted, receipts, *read_documents(against, fitted, text, label), secret)
-    checks += not_checked(forgotten=forgotten is not None, against=against is not None)
-    verified = sum_up(checks)
-    if as_json:
-        unchecked = sum(check.holds is None for check in checks)
-        summary = {"verified": verified, "not_checked": unchecked, "checks": [asdict(check) for check in checks]}
-        echo(visible_json(summary))
-    else:
-        for check in sorted(checks, key=lambda check: check.holds is None):
-            echo(f"{WORDS[check.holds]:<12}{check.name:<11}{check.sentence}")
-        if verified is None:
-            echo("No check contradicts the receipt, but no check shows that the documents are gone.")
-    if verified is False:
-        raise NotVerified("the receipt does not hold for this model")
-
-
-def read_documents(
-    path: str, fitted: Any, text: list[str] | None, label: str | None
-) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The documents of a file, read like the training data of the model."""
     from unnaive.apps.common.options import data_file, shared_defaults
-    from unnaive.workflows.change import read_labelled
-    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.verify import verify_file
 
-    return read_labelled(data_file([path], **(shared_defaults() | {"text": text, "label": label})), fitted, Feedback())
+    columns = shared_defaults() | {"text": text, "label": label}
+    result = verify_file(
+        model, receipt, against=None if against is None else data_file([against], **columns),
+        forgotten=None if forgotten is None else data_file([forgotten], **columns), signer=signer, key=key,
+    )  # fmt: skip
+    if as_json:
+        echo(visible_json(result.to_dict()))
+    else:
+        for check in sorted(result.checks, key=lambda check: check.holds is None):
+            echo(f"{WORDS[check.holds]:<12}{check.name:<11}{check.sentence}")
+        if result.verified is None:
+            echo("No check contradicts the receipt, but no check shows that the documents are gone.")
+    if result.verified is False:
+        raise NotVerified("the receipt does not hold for this model")
