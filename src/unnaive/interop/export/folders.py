@@ -90,10 +90,11 @@ def export_model(
         model = portable_model(fitted, target, carries=chosen.carries)
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
     about = {
         "format": FORMAT, "target": target, "version": __version__, "model": model.name,
         "classes": list(model.classes), "files": sorted(contents),
-        "fields": None if fitted.token_rule is None else fitted.token_rule.fields,
+        "fields": None if fields is None else list(map(str, fields)),
     }  # fmt: skip
     contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
     write_together(target_folder, contents)

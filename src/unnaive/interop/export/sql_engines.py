@@ -23,7 +23,7 @@ from unnaive.data.fields.fields import is_missing
 from unnaive.data.fields.numbers_and_dates import parse_date, read_number
 from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.interop.export.engines import run_program
-from unnaive.text.field import Field, field_kinds
+from unnaive.text.field import Field, field_kinds, read_fields
 
 COLUMN_TYPES = {"number": "DOUBLE PRECISION", "date": "TIMESTAMP"}  # by kind of field; others are texts
 Row = Sequence[Any]  # id, label, class, score, probability, decided, known; of records the unreadable field too
@@ -33,7 +33,10 @@ def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     """Run the query on the conformance file in every available database; of a model with fields on its records only."""
     lines = [line for line in lines if "record" in json.loads(line)] or lines
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
-    table, n_classes = documents_table([json.loads(line) for line in lines], about["fields"]), len(about["classes"])
+    table, n_classes = (
+        documents_table([json.loads(line) for line in lines], read_fields(about["fields"])),
+        len(about["classes"]),
+    )
     return [
         compare_answers(name, TOLERANCE, lines, _answers(run(folder, table), len(lines), n_classes))
         for name, run in databases().items()
