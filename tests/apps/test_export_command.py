@@ -41,8 +41,8 @@ def test_mistakes_are_one_sentence(run, model, arguments, words):
     ("settings", "words"),
     [
         ({"model": "knn"}, "is not linear in the terms of a text"),
-        ({"model": "multinomial", "stem": "porter"}, "stems words (stem='porter')"),
-        ({"model": "multinomial", "html": True}, "leaves out markup"),
+        ({"model": "multinomial", "stem": "porter"}, "reads texts with stem='porter', which no export supports"),
+        ({"model": "multinomial", "html": True}, "reads texts with html=True, which no export supports"),
     ],
 )
 def test_models_that_cannot_be_exported_say_so(run, tmp_path, settings, words):

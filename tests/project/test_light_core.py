@@ -51,8 +51,8 @@ def test_the_commands_of_the_readme_work_on_csv(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("train tickets/train.csv -m tree -o t.model", "the model tree needs scikit-learn; … [sklearn]"),
-        ("train tickets/train.csv -m nbsvm --stem porter -o t.model", "stemming needs PyStemmer; … [stemming]"),
+        ("train tickets/train.csv --label queue -m tree -o t.model", "the model tree needs scikit-learn; … [sklearn]"),
+        ("train tickets/train.csv --label queue -m nbsvm --stem porter -o t.model", "stemming needs PyStemmer; … [stemming]"),
         ("predict m.model tickets/test.csv -o t.parquet", "writing Parquet files needs pyarrow; … [tables]"),
         ("predict m.model tickets/test.csv -o t.csv.zst", "writing .zst files needs pyarrow; … [tables]"),
         ("predict m.model packed.csv.zst", "reading .zst files needs pyarrow; … [tables]"),

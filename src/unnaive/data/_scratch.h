@@ -61,7 +61,7 @@ class ScratchFiles {
       return true;
     }
     try {
-      const auto entry = blocks_.emplace(nullptr, File{0, -1}).first;  // the last that may fail, but for the file
+      const auto entry = blocks_.emplace(nullptr, File{0, -1}).first;  // the last that may fail, except for the file
       const File file = map_file(folder_, size, block);
       auto node = blocks_.extract(entry);
       if (!block) return true;

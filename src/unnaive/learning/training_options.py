@@ -93,8 +93,8 @@ class TrainingOptions:
         "of the class.",
     )
     n_jobs: int | None = option(
-        "Number of threads; by default one for each core.", stored="no", default=None, at_least=1, flags=("--threads",)
-    )
+        "Number of threads; by default one for each core.", stored="no", default=None, flags=("--threads",)
+    )  # its range is checked where threads start, since −1 means all cores
     random_state: int = option("Random seed.", stored="required", default=0, at_least=0, flags=("--seed",))
     documents_limit: int = option(
         "Maximum size of the counted documents in the model file, e.g. 500MB; updates need them.",
