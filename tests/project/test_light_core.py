@@ -10,6 +10,7 @@ import pytest
 
 from unnaive.base.extras import EXTRAS
 
+TRAIN = "train tickets/train.csv --label queue"
 ROOT = Path(__file__).parents[2]
 BLOCKED = (*EXTRAS, "joblib", "PIL", "polars")
 BLOCK = f"import sys; sys.modules |= dict.fromkeys({BLOCKED!r}); "  # to import None is an ImportError
@@ -51,8 +52,8 @@ def test_the_commands_of_the_readme_work_on_csv(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("train tickets/train.csv --label queue -m tree -o t.model", "the model tree needs scikit-learn; … [sklearn]"),
-        ("train tickets/train.csv --label queue -m nbsvm --stem porter -o t.model", "stemming needs PyStemmer; … [stemming]"),
+        (f"{TRAIN} -m tree -o t.model", "the model tree needs scikit-learn; … [sklearn]"),
+        (f"{TRAIN} -m nbsvm --stem porter -o t.model", "stemming needs PyStemmer; … [stemming]"),
         ("predict m.model tickets/test.csv -o t.parquet", "writing Parquet files needs pyarrow; … [tables]"),
         ("predict m.model tickets/test.csv -o t.csv.zst", "writing .zst files needs pyarrow; … [tables]"),
         ("predict m.model packed.csv.zst", "reading .zst files needs pyarrow; … [tables]"),
