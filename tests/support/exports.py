@@ -22,6 +22,7 @@ from unnaive.interop.export.engines import read_answers
 from unnaive.interop.export.hard_texts import hard_texts
 from unnaive.interop.export.portable import portable_model
 from unnaive.learning.fitted import FittedModel
+from unnaive.text.field import Field
 from unnaive.text.token_rule import OPTIONS
 
 COMPILER = shutil.which("gcc") or shutil.which("clang")
@@ -83,7 +84,7 @@ DRAWN: dict[str, tuple[Any, ...]] = {  # the values to draw of options that have
     "stopwords": (None, "smart", ("the", "北", "京大", "👍", ":)", "ΣΊΣΥΦΟΣ")),
     "ngrams": ((1, 1), (1, 2), (2, 2), (2, 3)),
     "char_ngrams": ((1, 3), (2, 5), (3, 4)),
-    "fields": (None, ("body:text",)),
+    "fields": (None, (Field("body", "text"),)),
 }
 
 

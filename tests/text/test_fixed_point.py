@@ -8,9 +8,9 @@ from unnaive.text.fixed_point import (
     LARGEST,
     ONE,
     STEPS,
+    decode_vector,
+    decode_vectors,
     from_cells,
-    read_vector,
-    read_vectors,
     to_cells,
     vector_terms,
     write_vectors,
@@ -42,7 +42,7 @@ def test_short_binary_numbers_are_exact(number):
 @pytest.mark.parametrize("n_dims", [1, 2, 3, 384])
 def test_a_vector_is_read_back_as_it_was_written(n_dims):
     cells = to_cells(np.random.default_rng(1).normal(size=(5, n_dims)))
-    assert [read_vector(unit, n_dims).tolist() for unit in write_vectors(cells)] == cells.tolist()
+    assert [decode_vector(unit, n_dims).tolist() for unit in write_vectors(cells)] == cells.tolist()
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_a_vector_is_read_back_as_it_was_written(n_dims):
     ["", " ", "AAAIQA==", " AAAIQA=", " AAAIQA", " AAAI", " ÄAAIQA==", " AAAIQA==AAAIQA==", " AAAAAA==", " AAAAgA=="],
 )
 def test_what_is_damaged_is_no_vector(unit):
-    assert read_vector(unit) is None
-    assert not read_vectors([f"{SECTION}v{UNIT}1 numbers{UNIT}{unit}"], "v", 1).any()
+    assert decode_vector(unit) is None
+    assert not decode_vectors([f"{SECTION}v{UNIT}1 numbers{UNIT}{unit}"], "v", 1).any()
 
 
 def test_a_vector_is_found_wherever_its_section_is():
     other = f"{SECTION}w{UNIT}2 numbers{UNIT}{write_vectors(to_cells([[9.0, 9.0]]))[0]}"
     records = [make_record("ball", [0.5, -2.0]) + other, other, make_record("ball", [0.5]), "ball"]
-    found = read_vectors(records, "v", 2)
+    found = decode_vectors(records, "v", 2)
     assert from_cells(found).tolist() == [[1.0, 0.5, -2.0], [0.0] * 3, [0.0] * 3, [0.0] * 3]
 
 

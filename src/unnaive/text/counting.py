@@ -14,7 +14,7 @@ from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.engines import engine_for
 from unnaive.text.files import read_files
-from unnaive.text.fixed_point import add_columns, read_vectors, vector_keys, vector_terms
+from unnaive.text.fixed_point import add_columns, decode_vectors, vector_keys, vector_terms
 from unnaive.text.scoring import TextScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -89,7 +89,7 @@ class TextCounter:
         counts.has_canonical_format = True  # known, so SciPy need not check it
         for (key, n_dims), columns in zip(self._vector_keys, self._vector_columns, strict=True):
             known = columns >= 0
-            counts = add_columns(counts, read_vectors(as_texts(texts), key, n_dims)[:, known], columns[known])
+            counts = add_columns(counts, decode_vectors(as_texts(texts), key, n_dims)[:, known], columns[known])
         return counts
 
     def _arrays(self, parts: list[Any]) -> tuple[Any, Any, Any, tuple[int, int]]:

@@ -62,10 +62,10 @@ def write_vectors(rows: Cells) -> list[str]:
     return [f" {b2a_base64(row, newline=False).decode()}" for row in wide]
 
 
-def read_vector(unit: str, n_dims: int = 0) -> Cells | None:
+def decode_vector(unit: str, n_dims: int = 0) -> Cells | None:
     """The cells of a vector that `write_vectors` wrote; None if it is damaged, or has other than `n_dims` numbers.
 
-    >>> from_cells(read_vector(" AAAIQAAAAEA=")), read_vector(" AAAIQAAAAEA=", 3), read_vector(" AAAI")
+    >>> from_cells(decode_vector(" AAAIQAAAAEA=")), decode_vector(" AAAIQAAAAEA=", 3), decode_vector(" AAAI")
     (array([0.5, 0. ]), None, None)
     """
     if not _ENCODED.fullmatch(unit):
@@ -80,7 +80,7 @@ def read_vector(unit: str, n_dims: int = 0) -> Cells | None:
     return cells if int(cells.min()) > 0 else None
 
 
-def read_vectors(records: Iterable[str], key: str, n_dims: int) -> Cells:
+def decode_vectors(records: Iterable[str], key: str, n_dims: int) -> Cells:
     """The vectors of a field in records, the marker first (n_records, 1 + n_dims); rows of 0 for those without one."""
     start = f"{SECTION}{key}{UNIT}{shown_vector(n_dims)}{UNIT}"
     nothing = bytes(4 * (1 + n_dims))
@@ -89,7 +89,7 @@ def read_vectors(records: Iterable[str], key: str, n_dims: int) -> Cells:
     for record in records:
         at = record.find(start)
         end = record.find(SECTION, at + 1)
-        cells = None if at < 0 else read_vector(record[at + len(start) : end if end >= 0 else None], n_dims)
+        cells = None if at < 0 else decode_vector(record[at + len(start) : end if end >= 0 else None], n_dims)
         rows.append(nothing if cells is None else one + cells.astype("<i4", copy=False).tobytes())
     return np.frombuffer(b"".join(rows), "<i4").astype(np.int32, copy=False).reshape(-1, 1 + n_dims)
 

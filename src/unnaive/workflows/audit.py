@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.sources import Data, open_source
+from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -106,7 +106,7 @@ def audit_file(
     from unnaive.workflows.source_fields import settle_fields
 
     feedback = Feedback(progress)
-    source, fields = settle_fields(open_source(data, text=text, label=label), feedback)
+    source, fields = settle_fields(open_data(data, text=text, label=label), feedback)
     rule = replace(rule or TokenRule(), fields=fields).without_vectors()
     # for mail, the parts that people read: headers are not duplicates, and attachments have no words
     source = replace(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.sources import Data, open_source
+from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -121,7 +121,7 @@ def update_file(
     from unnaive.classifier.receipts import read_key, unlock_register
     from unnaive.classifier.text_classifier import TextClassifier
 
-    source, secret, feedback = open_source(data, text=text, label=label), read_key(key), Feedback(progress)
+    source, secret, feedback = open_data(data, text=text, label=label), read_key(key), Feedback(progress)
 
     def learn(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
@@ -178,7 +178,7 @@ def forget_file(
     if sign is not None and receipt is None:
         raise UnnaiveError("--sign signs the receipt; add --receipt FILE")
     signer = None if sign is None else Path(sign)
-    source, secret, feedback = open_source(data, text=text, label=label), read_key(key), Feedback(progress)
+    source, secret, feedback = open_data(data, text=text, label=label), read_key(key), Feedback(progress)
     check_private_key(signer)
     draft: dict[str, Any] = {}
     results: list[FittedModel] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import Interrupted
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.sources import Data, open_source
+from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -116,7 +116,7 @@ def compare_file(
         train_sizes=tuple(train_sizes), vocabularies=tuple(vocabularies), folds=folds, min_df=min_df, seed=seed,
     )  # fmt: skip
     return run_comparison(
-        plan, open_source(data, text=text, label=label), rule or TokenRule(), vectors=vectors,
+        plan, open_data(data, text=text, label=label), rule or TokenRule(), vectors=vectors,
         usual_measures=measures is None, records=records, archives=archives, jobs=jobs, progress=progress,
     )  # fmt: skip
 

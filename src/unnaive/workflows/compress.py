@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.workflows.sources import Data, ModelSource, open_model, open_source
+from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
     from unnaive.classifier.compress import Compressed
@@ -45,7 +45,7 @@ def compress_file(
     fitted = open_model(model)
     corpus = None
     if data is not None:
-        corpus = respell_labels(fitted, read_as_trained(open_source(data, label=label), fitted).corpus())
+        corpus = respell_labels(fitted, read_as_trained(open_data(data, label=label), fitted).corpus())
     small = compress_model(fitted, limit)
     changes = describe_size(small, limit)
     if corpus is not None:

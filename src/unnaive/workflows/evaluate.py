@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.sources import Data, ModelSource, open_model, open_source
+from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -96,7 +96,7 @@ def evaluate_file(
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.trained_columns import read_as_trained
 
-    fitted, source, feedback = open_model(model), open_source(data, text=text, label=label), Feedback(progress)
+    fitted, source, feedback = open_model(model), open_data(data, text=text, label=label), Feedback(progress)
     watched = feedback.reading(read_as_trained(source, fitted))
     corpus = respell_labels(fitted, watched.corpus())
     warn_about_learnt(fitted, corpus)

@@ -12,7 +12,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.prediction_columns import Layout
 from unnaive.workflows.predictor import Predictor
-from unnaive.workflows.sources import Data, ModelSource, open_model, open_source
+from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback, RowValues
@@ -150,7 +150,7 @@ def predict_file(
     classes = tuple(map(str, fitted.classes)) if every else ()
     layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
     layout.sets = confidence is not None
-    source = read_as_trained(open_source(data, text=text), fitted)
+    source = read_as_trained(open_data(data, text=text), fitted)
     source = replace(source, options=replace(source.options, rows=1 if unbuffered else source.options.rows))
     if documents:
         batches = iter([_batch_of_texts(documents)])

@@ -16,7 +16,7 @@ Data: TypeAlias = Union[str, Path, Sequence[str | Path], "DataFile"]
 ModelSource: TypeAlias = Union[str, Path, "TextClassifier", "FittedModel"]
 
 
-def open_source(data: Data, *, text: str | Sequence[str] = (), label: str | None = None) -> DataFile:
+def open_data(data: Data, *, text: str | Sequence[str] = (), label: str | None = None) -> DataFile:
     """The data file for a path or several, with these columns; a DataFile is returned, with the columns if given."""
     from unnaive.io.datafiles import DataFile
 

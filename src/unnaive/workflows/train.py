@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.large_data import LargeDataOptions
-from unnaive.workflows.sources import Data, open_source
+from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -96,7 +96,7 @@ def train_file(
     from unnaive.workflows.training_documents import check_soft_labels, open_documents
     from unnaive.workflows.training_result import TrainingResult
 
-    source, classifier, feedback = open_source(data, text=text, label=label), _copy(model), Feedback(progress)
+    source, classifier, feedback = open_data(data, text=text, label=label), _copy(model), Feedback(progress)
     path = None if output is None else Path(output)
     limit = None if max_size is None else parse_size(max_size)
     secret = _read_register_key(register, key, frozen)
@@ -192,7 +192,7 @@ def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) 
 
 def _test_source(source: DataFile, test: Data, label: str | None, label_columns: tuple[str, ...]) -> DataFile:
     """The test documents, read with the columns and options of the training data unless it is a DataFile itself."""
-    opened = open_source(test)
+    opened = open_data(test)
     if opened is test:
         return opened
     return replace(source, paths=opened.paths, label=label, label_columns=label_columns)

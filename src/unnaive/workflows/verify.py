@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.sources import Data, open_source
+from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
@@ -77,9 +77,9 @@ def verify_file(
     public = None if signer is None else Path(signer)
     checks = check_receipts(fitted, ordered, hash_file(Path(model)), signer=public, key=secret)
     if forgotten is not None:
-        documents = read_labelled(open_source(forgotten), fitted, feedback)
+        documents = read_labelled(open_data(forgotten), fitted, feedback)
         checks.append(check_forgotten(ordered, *documents, secret))
     if against is not None:
-        checks += check_against(fitted, ordered, *read_labelled(open_source(against), fitted, feedback), secret)
+        checks += check_against(fitted, ordered, *read_labelled(open_data(against), fitted, feedback), secret)
     checks += not_checked(forgotten=forgotten is not None, against=against is not None)
     return VerificationResult(sum_up(checks), tuple(checks))

@@ -8,7 +8,7 @@ from typing import Any
 from unnaive.data.fields.bad_values import BadValue
 from unnaive.data.fields.fields import FIXED_KINDS, MISSING_UNIT, NO_BREAK
 from unnaive.text.field import TEXT_KINDS, VECTOR, Field
-from unnaive.text.fixed_point import from_cells, read_vector
+from unnaive.text.fixed_point import decode_vector, from_cells
 from unnaive.text.sections import SECTION, UNIT
 
 
@@ -54,7 +54,7 @@ def _decode(content: str | None, kind: str) -> Any:
     if units == [MISSING_UNIT] and not shown:
         return None
     if kind == VECTOR:
-        cells = read_vector(units[0]) if units else None
+        cells = decode_vector(units[0]) if units else None
         return None if cells is None else from_cells(cells).tolist()
     if kind == "category" and len(units) > 1:
         return [unit.replace(NO_BREAK, " ") for unit in units]
@@ -72,7 +72,7 @@ def _fits(content: str, field: Field) -> bool:
     if units == [MISSING_UNIT] and not shown:
         return True
     if kind == VECTOR:
-        return len(units) == 1 and read_vector(units[0], field.length) is not None
+        return len(units) == 1 and decode_vector(units[0], field.length) is not None
     if kind == "category":  # a list of categories is shown with commas
         return bool(units) and ", ".join(units).replace(NO_BREAK, " ") == shown.replace(NO_BREAK, " ")
     try:
