@@ -29,7 +29,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import UnnaiveError
 from unnaive.data.corpus import Corpus
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.folders import export_model
+from unnaive.interop.export.export_folder import export_model
 from unnaive.interop.export.sql_engines import documents_table, run_sqlite
 from unnaive.io.tickets import load_tickets
 from unnaive.linear.linear import Linear

@@ -20,7 +20,7 @@ from timing import ratio_of, show_figure, timed
 
 from unnaive import TextClassifier
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.learning.fitted import FittedModel
 from unnaive.papers.collections import load
 from unnaive.scaleout.filter.blocks import ShardReading

@@ -24,7 +24,7 @@ from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.learner import TUNED, HierarchicalBN, TrainingCases
 from unnaive.models.hierarchical.tree_shape import shape_tree
 from unnaive.papers.hierarchical import CLASSES, load_data
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 
 WANTED = {"avg": 3.0, "or": 3.0, "dep": 1.0}
 JOINT_STATES = 4000  # of hidden variables, times rows, that the peer enumerates in one iteration

@@ -23,12 +23,12 @@ from unnaive.data.counts import Counts
 from unnaive.data.targets import class_columns, label_matrix
 from unnaive.data.weighting import presence
 from unnaive.evaluation.splits import stratified_split
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
-from unnaive.models.higher_order.paths import class_paths_as_published, term_paths
+from unnaive.models.higher_order.second_order_paths import class_paths_as_published, term_paths
 from unnaive.papers.collections import data_folder, load
 from unnaive.papers.data import prepare
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 from unnaive.text.counting import TextCounter
 
 

@@ -16,7 +16,7 @@ from sklearn.feature_selection import mutual_info_classif
 from timing import Comparison, seconds, show
 
 from unnaive.data.counts import Counts
-from unnaive.linear.selection import information_gain
+from unnaive.linear.term_selection import information_gain
 from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unnaive.curation.labelling.record import LabelRecord
-from unnaive.curation.labelling.session import Labelling
+from unnaive.curation.labelling.label_log import LabelRecord
+from unnaive.curation.labelling.labelling_session import Labelling
 
 BAR = 50.0  # ms
 

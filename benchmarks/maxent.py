@@ -22,7 +22,7 @@ from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import softmax_loss
 from unnaive.models.maxent.learner import MaxEnt
 from unnaive.papers.maxent_bridge import NEWSGROUPS, load_dataset
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 
 TOLERANCE = 1e-6
 

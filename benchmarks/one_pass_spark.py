@@ -20,7 +20,7 @@ from timing import show, show_figure
 
 import unnaive.spark
 from unnaive import TextClassifier
-from unnaive.scaleout.spark.session import start_session
+from unnaive.scaleout.spark.spark_session import start_session
 
 
 def ours(df, shard_size):

@@ -24,7 +24,7 @@ from timing import Comparison, ratio_of, show, show_figure
 
 import unnaive.spark
 from unnaive.papers.collections import load
-from unnaive.scaleout.spark.session import start_session
+from unnaive.scaleout.spark.spark_session import start_session
 
 FILES = 8
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from unnaive import TokenRule
 from unnaive.curation.audit.audit import AuditOptions, audit
-from unnaive.curation.audit.material import AuditData
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.data.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 

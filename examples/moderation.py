@@ -6,7 +6,7 @@ from sklearn.model_selection import cross_val_predict
 
 from unnaive import TextClassifier
 from unnaive.io.tickets import load_tickets
-from unnaive.learning.intervals import wilson_interval
+from unnaive.learning.confidence_interval import wilson_interval
 
 # tickets take the place of posts; those with one of these tags, about accounts at risk, must not be missed
 MUST_BE_SEEN = {"login", "permissions", "security"}

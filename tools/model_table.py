@@ -32,7 +32,7 @@ from unnaive.data.corpus import Corpus
 from unnaive.data.targets import label_matrix
 from unnaive.evaluation.grids import format_seconds
 from unnaive.evaluation.measures import MeasureInput, find_measure
-from unnaive.evaluation.records import RecordFile, versions
+from unnaive.evaluation.results import RecordFile, versions
 from unnaive.evaluation.splits import fixed_split, stratified_split
 from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model

@@ -21,9 +21,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unnaive.evaluation.records import versions
 from unnaive.evaluation.reports.network_figures import tree_figure
 from unnaive.evaluation.reports.plots import save_figure
+from unnaive.evaluation.results import versions
 from unnaive.papers.comparison import (
     SYMBOLS,
     TableComparison,
@@ -32,9 +32,9 @@ from unnaive.papers.comparison import (
     measure_table,
 )
 from unnaive.papers.hierarchical import NETWORK_FIGURES
+from unnaive.papers.paper_run import Measurement, PaperRun
+from unnaive.papers.published_tables import Paper, paper_keys, read_paper
 from unnaive.papers.render import tables_as_markdown
-from unnaive.papers.runs import Measurement, PaperRun
-from unnaive.papers.tables import Paper, paper_keys, read_paper
 
 DOCS = Path(__file__).parents[1] / "docs"
 DRAWN = "assets/hierarchical-figure-{number}.svg"  # of DOCS

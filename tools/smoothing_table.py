@@ -15,8 +15,8 @@ from statistics import mean, stdev
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.experiments import run
-from unnaive.evaluation.material import Material
 from unnaive.evaluation.trials import Contender, ExperimentPlan
 from unnaive.papers.collections import load
 from unnaive.papers.data import TOKEN_RULES

@@ -10,13 +10,13 @@ from statistics_model_rows import Simulate, draw
 from statistics_rows import Collection, Row, mean_accuracies, record_of, split_results
 
 from unnaive.base.types import Ids
-from unnaive.curation.audit.fields import column_findings
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.label_errors import estimate_errors, leave_one_out_evidence, out_of_fold_evidence
+from unnaive.curation.audit.leaks import column_findings
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
-from unnaive.curation.audit.material import AuditData
-from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import TextPool
-from unnaive.curation.labelling.stopping import STABLE, Stability, change_bound, outlook, running_accuracy
+from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.texts_to_label import TextPool
+from unnaive.curation.labelling.when_to_stop import STABLE, Stability, change_bound, outlook, running_accuracy
 from unnaive.evaluation.summaries import summarise
 
 

@@ -20,8 +20,8 @@ from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import document_frequency
 from unnaive.evaluation.abstention import choose_threshold
 from unnaive.evaluation.block_holdout import find_block_effect, last_block
+from unnaive.evaluation.calibration_measures import excess_calibration_error
 from unnaive.evaluation.recall_threshold import choose_recall_threshold
-from unnaive.evaluation.reliability import excess_calibration_error
 from unnaive.evaluation.training_drift import find_training_drift
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec

@@ -20,7 +20,7 @@ from unnaive.data.products import take_columns
 from unnaive.data.weighting import document_frequency
 from unnaive.evaluation.class_shares import ClassShare, class_shares
 from unnaive.evaluation.drift import changed_terms
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import pairwise_tests
 from unnaive.evaluation.two_sample import TwoSampleTest, add_class_evidence, two_sample_test

@@ -27,7 +27,7 @@ from statistics_rows import COLLECTIONS, DRIFT_ROWS, Row, collection
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData
 from unnaive.base.system import locked_for_replacing
-from unnaive.evaluation.records import versions
+from unnaive.evaluation.results import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
 ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *LABEL_ROWS)

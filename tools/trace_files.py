@@ -59,7 +59,7 @@ def run_command(arguments: list[str]) -> None:
 def package_of_path(path: str) -> str:
     """The package of a file, whichever of the two layouts it is in.
 
-    >>> package_of_path("io/collections/fetching.py"), package_of_path("papers/runs.py"), package_of_path("spark.py")
+    >>> package_of_path("io/collections/fetching.py"), package_of_path("papers/iir.py"), package_of_path("spark.py")
     ('papers', 'papers', 'spark')
     """
     moved = next((package for beginning, package in MOVED if path.startswith(beginning)), None)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from unnaive.data.counts import Counts as Counts
     from unnaive.data.soft_labels import soft_labels as soft_labels
     from unnaive.evaluation.evaluate import evaluate as evaluate
+    from unnaive.evaluation.evaluation_report import report as report
     from unnaive.evaluation.experiments import compare as compare
-    from unnaive.evaluation.report import report as report
     from unnaive.learning.decisions import Argmax as Argmax
     from unnaive.learning.decisions import Proportional as Proportional
     from unnaive.learning.decisions import Thresholds as Thresholds
@@ -76,7 +76,7 @@ _HOMES = {
     "top_terms": "unnaive.learning.fitted",
     "evaluate": "unnaive.evaluation.evaluate",
     "compare": "unnaive.evaluation.experiments",
-    "report": "unnaive.evaluation.report",
+    "report": "unnaive.evaluation.evaluation_report",
     "Counts": "unnaive.data.counts",
     "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",

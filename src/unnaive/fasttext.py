@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from unnaive.interop.fasttext.lines import tokenize as tokenize
+    from unnaive.interop.fasttext.fasttext_lines import tokenize as tokenize
     from unnaive.interop.fasttext.model import FastTextModel as FastTextModel
     from unnaive.interop.fasttext.model import load_model as load_model
     from unnaive.interop.fasttext.training import train_supervised as train_supervised
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BOW, EOW, EOS = "<", ">", "</s>"  # the borders of a word and the end of a line, as fastText names them
 
 _HOMES = {
-    "tokenize": "unnaive.interop.fasttext.lines",
+    "tokenize": "unnaive.interop.fasttext.fasttext_lines",
     "FastTextModel": "unnaive.interop.fasttext.model",
     "load_model": "unnaive.interop.fasttext.model",
     "train_supervised": "unnaive.interop.fasttext.training",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from unnaive.data.array_rules import check_rules as check_rules
     from unnaive.data.counts import Counts as Counts
     from unnaive.interop.export.conformance import EngineAgreement as EngineAgreement
-    from unnaive.interop.export.folders import Target as Target
+    from unnaive.interop.export.export_folder import Target as Target
     from unnaive.interop.export.portable import PortableModel as PortableModel
-    from unnaive.io.options import ReadOptions as ReadOptions
+    from unnaive.io.read_options import ReadOptions as ReadOptions
     from unnaive.io.tables.tables import Table as Table
     from unnaive.learning.learnt import Learnt as Learnt
     from unnaive.learning.traits import Traits as Traits
@@ -41,8 +41,8 @@ _HOMES = {
     "Scorer": "unnaive.linear.scorer",
     "EngineAgreement": "unnaive.interop.export.conformance",
     "PortableModel": "unnaive.interop.export.portable",
-    "Target": "unnaive.interop.export.folders",
-    "ReadOptions": "unnaive.io.options",
+    "Target": "unnaive.interop.export.export_folder",
+    "ReadOptions": "unnaive.io.read_options",
     "Table": "unnaive.io.tables.tables",
 }
 

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from unnaive.scaleout.spark.pipelines import UnnaiveClassifier as UnnaiveClassifier
     from unnaive.scaleout.spark.pipelines import UnnaiveModel as UnnaiveModel
     from unnaive.scaleout.spark.scoring import transform as transform
-    from unnaive.scaleout.spark.session import ship as ship
-    from unnaive.scaleout.spark.session import start_session as start_session
+    from unnaive.scaleout.spark.spark_session import ship as ship
+    from unnaive.scaleout.spark.spark_session import start_session as start_session
     from unnaive.scaleout.spark.streaming import StreamedModel as StreamedModel
 
 _HOMES = {
     "filter_texts": "unnaive.scaleout.spark.filtering",
     "fit": "unnaive.scaleout.spark.fitting",
     "transform": "unnaive.scaleout.spark.scoring",
-    "ship": "unnaive.scaleout.spark.session",
-    "start_session": "unnaive.scaleout.spark.session",
+    "ship": "unnaive.scaleout.spark.spark_session",
+    "start_session": "unnaive.scaleout.spark.spark_session",
     "StreamedModel": "unnaive.scaleout.spark.streaming",
     "UnnaiveClassifier": "unnaive.scaleout.spark.pipelines",
     "UnnaiveModel": "unnaive.scaleout.spark.pipelines",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.interop.export import folders
+from unnaive.interop.export import export_folder
 
 TEXTS, LABELS = ["good ball", "fair vote", "ball game"], ["sport", "politics", "sport"]
 
@@ -68,7 +68,7 @@ def test_a_full_disk_changes_nothing(run, model, monkeypatch, tmp_path, exists):
     if exists:
         assert run("export", "small.model", "--to", "js", "-o", "out")[0] == 0
     before = {path.name: path.read_bytes() for path in folder.glob("*")}
-    real = folders.replacing
+    real = export_folder.replacing
 
     @contextmanager
     def full(path):
@@ -77,7 +77,7 @@ def test_a_full_disk_changes_nothing(run, model, monkeypatch, tmp_path, exists):
         with real(path) as file:
             yield file
 
-    monkeypatch.setattr(folders, "replacing", full)
+    monkeypatch.setattr(export_folder, "replacing", full)
     code, out, err = run("export", "small.model", "--to", "c", "-o", "out")
     assert (code, out) == (2, "")
     assert err == "unnaive: out cannot be written (No space left on device); nothing was changed\n"

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app, exit_code
-from unnaive.apps.common.paths import READ, path_uses
+from unnaive.apps.common.path_options import READ, path_uses
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from unnaive import TextClassifier, TokenRule
 from unnaive.apps.cli.commands.train import SETTINGS_HELP
 from unnaive.apps.cli.main import build_app, find_commands
 from unnaive.apps.cli.word_options import OF_COLUMNS
-from unnaive.apps.common.options import FIELD_OPTIONS, shared_defaults
+from unnaive.apps.common.shared_options import FIELD_OPTIONS, shared_defaults
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.settings import declared_options
 from unnaive.io.datafiles import DataFile
 from unnaive.io.formats import FORMATS, WHOLE_FILES
-from unnaive.io.options import COLUMN_OPTIONS, READ_OPTIONS, ReadOptions
+from unnaive.io.read_options import COLUMN_OPTIONS, READ_OPTIONS, ReadOptions
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.models.catalogue import MODELS, find_model

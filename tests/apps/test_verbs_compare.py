@@ -11,7 +11,7 @@ from unnaive.apps.cli.commands import compare as verbs_compare
 from unnaive.apps.cli.commands import plot as verbs_plot
 from unnaive.apps.cli.commands import reproduce as verbs_reproduce
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
-from unnaive.evaluation.records import RecordFile
+from unnaive.evaluation.results import RecordFile
 from unnaive.io.tickets import load_tickets
 
 pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all

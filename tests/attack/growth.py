@@ -27,7 +27,7 @@ from forks import REFUSED, SURVIVED, Tally
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadLog, ReadOptions
+from unnaive.io.read_options import ReadLog, ReadOptions
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

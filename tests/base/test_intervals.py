@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from unnaive.learning.intervals import wilson_interval
+from unnaive.learning.confidence_interval import wilson_interval
 
 
 def test_by_hand():

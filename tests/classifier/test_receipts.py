@@ -12,7 +12,7 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipt_schema import find_problem, read_receipt
 from unnaive.classifier.receipts import register_documents
-from unnaive.data.register import Register, make_key
+from unnaive.data.document_register import Register, make_key
 
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 

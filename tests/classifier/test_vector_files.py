@@ -14,7 +14,7 @@ from unnaive.classifier import vector_files
 from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.word_vector_files import read_named_vectors
 from unnaive.data.word_vectors import WordVectors
-from unnaive.interop.fasttext.vectors import FastTextVectors
+from unnaive.interop.fasttext.fasttext_vectors import FastTextVectors
 from unnaive.models.fasttext.binary_file import read_fasttext_file
 
 WORDS = ["the", "ball", "naïve", "ελλάδα", '"', "#", "vote"]

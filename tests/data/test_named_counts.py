@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import read_targets
-from unnaive.linear.selection import check_select, select_terms
+from unnaive.linear.term_selection import check_select, select_terms
 from unnaive.text.counting import TextCounter
 
 DOCUMENTS = st.lists(

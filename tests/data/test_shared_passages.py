@@ -16,7 +16,7 @@ from unnaive.data.shared_passages import (
     find_shared_passages,
 )
 from unnaive.evaluation.evaluate import evaluate
-from unnaive.models.auto.report import report_lines
+from unnaive.models.auto.search_report import report_lines
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

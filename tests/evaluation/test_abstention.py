@@ -16,8 +16,8 @@ from unnaive.evaluation.abstention import (
     set_coverage,
 )
 from unnaive.evaluation.evaluate import evaluate
+from unnaive.evaluation.evaluation_report import abstention_choices
 from unnaive.evaluation.measures import measure
-from unnaive.evaluation.report import abstention_choices
 from unnaive.evaluation.reports.plots import risk_coverage_figure
 from unnaive.io.tickets import load_tickets
 

@@ -22,9 +22,9 @@ from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.classifier.compress import file_size
 from unnaive.data.corpus import Corpus
 from unnaive.data.counts import Counts
+from unnaive.evaluation.experiment_documents import Material, counts_of_rows
 from unnaive.evaluation.experiments import run
-from unnaive.evaluation.material import Material, counts_of_rows
-from unnaive.evaluation.records import RecordFile
+from unnaive.evaluation.results import RecordFile
 from unnaive.evaluation.splits import fold_splits
 from unnaive.evaluation.trials import Contender, ExperimentPlan, TrialRunner
 from unnaive.io.tickets import load_tickets

@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.evaluation.grids import Grid, grids_as_markdown, make_grids
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.summaries import group_comparisons, summarise
 
 

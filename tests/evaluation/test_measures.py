@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn import metrics
 
 from unnaive.base.errors import BadData, UnknownName
-from unnaive.evaluation import ranking, reliability
+from unnaive.evaluation import calibration_measures, ranking
 from unnaive.evaluation.measures import MEASURES, Measure, MeasureInput, find_measure, measure
 from unnaive.evaluation.tally import Tally, confusion
 from unnaive.learning.decisions import Argmax, TopK
@@ -283,11 +283,11 @@ def test_multi_label_log_loss_is_the_sum_of_the_classes():
     Y, scores = problem(2)
     p = 1 / (1 + np.exp(-scores))
     expected = sum(metrics.log_loss(Y[:, c], p[:, c], labels=[0, 1]) for c in range(5))
-    assert reliability.log_loss(Y, p) == pytest.approx(expected, rel=1e-12)
+    assert calibration_measures.log_loss(Y, p) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_certain_mistake_has_a_finite_log_loss():
-    assert reliability.log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(-np.log(np.finfo(float).eps))
+    assert calibration_measures.log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(-np.log(np.finfo(float).eps))
 
 
 def ece_by_definition(confidence, true, bins):
@@ -305,10 +305,10 @@ def test_calibration_error_equals_its_definition(seed):
     Y, scores = problem(seed, single=True)
     p = softmax(scores, axis=1)
     right = p.argmax(axis=1) == Y.argmax(axis=1)
-    assert reliability.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.max(axis=1), right, 15))
+    assert calibration_measures.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.max(axis=1), right, 15))
     Y, scores = problem(seed)
     p = 1 / (1 + np.exp(-scores))
-    assert reliability.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.ravel(), Y.ravel(), 15))
+    assert calibration_measures.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.ravel(), Y.ravel(), 15))
 
 
 def test_calibrated_probabilities_have_little_calibration_error():
@@ -316,16 +316,16 @@ def test_calibrated_probabilities_have_little_calibration_error():
     p = softmax(rng.normal(size=(20_000, 4)) * 2, axis=1)
     labels = (rng.random((len(p), 1)) > np.cumsum(p, axis=1)).sum(axis=1).clip(max=3)
     Y = np.eye(4)[labels]
-    assert reliability.calibration_error(Y, p) < 0.015  # five seeds gave 0.005 to 0.010
+    assert calibration_measures.calibration_error(Y, p) < 0.015  # five seeds gave 0.005 to 0.010
     sharper = softmax(np.log(p) * 3, axis=1)
-    assert reliability.calibration_error(Y, sharper) > 0.1
-    assert reliability.log_loss(Y, p) < reliability.log_loss(Y, sharper)
+    assert calibration_measures.calibration_error(Y, sharper) > 0.1
+    assert calibration_measures.log_loss(Y, p) < calibration_measures.log_loss(Y, sharper)
 
 
 def test_values_that_are_no_probabilities_are_refused():
     for bad in ([[1.5, -0.5]], [[np.nan, 0.5]]):
         with pytest.raises(BadData, match="outside 0 to 1"):
-            reliability.log_loss([[1, 0]], bad)
+            calibration_measures.log_loss([[1, 0]], bad)
 
 
 # by name

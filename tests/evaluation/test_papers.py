@@ -17,9 +17,8 @@ from unnaive.papers.comparison import (
     reproduce,
     summary_line,
 )
-from unnaive.papers.render import Footnotes, as_html, tables_as_json, tables_as_markdown, tables_as_text
-from unnaive.papers.runs import Measurement, PaperRun
-from unnaive.papers.tables import (
+from unnaive.papers.paper_run import Measurement, PaperRun
+from unnaive.papers.published_tables import (
     SOURCE_KINDS,
     Band,
     Paper,
@@ -31,6 +30,7 @@ from unnaive.papers.tables import (
     paper_keys,
     read_paper,
 )
+from unnaive.papers.render import Footnotes, as_html, tables_as_json, tables_as_markdown, tables_as_text
 
 TEST_DOCUMENTS = (1087, 719, 179, 149, 189, 117, 131, 89, 71, 56)  # of the ten largest Reuters classes
 

@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from unnaive.base.errors import MissingExtra, UnnaiveError
-from unnaive.evaluation.reliability import reliability
+from unnaive.evaluation.calibration_measures import reliability
 from unnaive.evaluation.reports import plots
 from unnaive.evaluation.summaries import MeasureCurve
 
@@ -118,7 +118,7 @@ def test_without_matplotlib_the_install_command_is_told(monkeypatch):
 
 def test_reports_web_pages_and_figures_have_one_palette():
     from unnaive.apps.common.web.static_files import read_stylesheet
-    from unnaive.evaluation.reports.page import STYLESHEETS, page
+    from unnaive.evaluation.reports.html_page import STYLESHEETS, page
 
     palette, layout = (path.read_text() for path in STYLESHEETS)
     light = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", palette.partition("@media")[0]))

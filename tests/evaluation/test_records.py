@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.evaluation.records import Record, RecordFile, versions
+from unnaive.evaluation.results import Record, RecordFile, versions
 
 USUAL = {
     "data": "toy#1",

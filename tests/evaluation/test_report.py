@@ -17,10 +17,10 @@ from unnaive.data.corpus import Corpus
 from unnaive.evaluation.comparison_page import comparison_page
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.evaluation_page import evaluation_page
+from unnaive.evaluation.evaluation_report import as_dict, as_markdown, as_text, report
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.experiments import compare, run
 from unnaive.evaluation.explanation_page import evidence_window
-from unnaive.evaluation.material import Material
-from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
 from unnaive.evaluation.trials import Contender, ExperimentPlan
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule

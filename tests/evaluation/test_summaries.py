@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unnaive.evaluation.grids import grids_as_markdown
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import (
     every_pair,

@@ -8,7 +8,7 @@ import pytest
 from unnaive import TextClassifier, evaluate
 from unnaive.apps.cli.main import exit_code
 from unnaive.evaluation import training_drift
-from unnaive.evaluation.report import as_dict, as_markdown
+from unnaive.evaluation.evaluation_report import as_dict, as_markdown
 from unnaive.evaluation.training_drift import TrainingDrift
 from unnaive.io.tickets import load_tickets
 

@@ -11,7 +11,7 @@ from support.exports import CASES, COMPILER, build_c_program, drawn_texts, fitte
 from unnaive.interop.export.c_engines import _with_lengths
 from unnaive.interop.export.c_header import model_data
 from unnaive.interop.export.conformance import conformance_lines, conformance_texts
-from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.portable import portable_model
 
 pytestmark = [

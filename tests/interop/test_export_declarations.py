@@ -9,7 +9,7 @@ from support.exports import fitted_case, option_values
 
 from unnaive.base.settings import EXPORTS, option
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.folders import TARGETS, export_model
+from unnaive.interop.export.export_folder import TARGETS, export_model
 from unnaive.interop.export.portable import portable_model
 from unnaive.learning.calibration import KINDS
 from unnaive.learning.decisions import DECISIONS, Argmax

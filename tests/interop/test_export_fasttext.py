@@ -18,10 +18,10 @@ from unnaive.interop.export.conformance import (
 )
 from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.engines import read_answers
-from unnaive.interop.export.fasttext import portable_fasttext
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.fasttext_c import write_fasttext_c
-from unnaive.interop.export.folders import check_export, export_model
 from unnaive.interop.export.portable import portable_model
+from unnaive.interop.export.portable_fasttext import portable_fasttext
 from unnaive.models.fasttext.compressing import rounded
 from unnaive.models.fasttext.importing import import_fasttext
 

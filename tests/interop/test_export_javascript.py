@@ -13,7 +13,7 @@ from support.exports import CASES, QUICK, drawn_texts, fitted_case
 from unnaive import TextClassifier
 from unnaive.data.fields.fields import one_document
 from unnaive.interop.export.conformance import TOLERANCE, compare_answers
-from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.text.tokens import spans
 
 NODE = shutil.which("node")

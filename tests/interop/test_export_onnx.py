@@ -15,7 +15,7 @@ from unnaive.interop.export.conformance import (
     conformance_texts,
 )
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.onnx_target import onnx_model, open_session, run_texts
 from unnaive.interop.export.portable import portable_model
 from unnaive.text import _unicode_table

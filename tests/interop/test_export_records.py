@@ -18,7 +18,7 @@ from unnaive.interop.export.c_engines import _with_lengths
 from unnaive.interop.export.c_header import model_data
 from unnaive.interop.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.hard_records import VALUES
 from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql

@@ -10,7 +10,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.interop.export import sql_engines
 from unnaive.interop.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.learning.calibration import Temperature

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io import batches
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables import native_parser
 from unnaive.io.tables.arrow import ArrowCells
 from unnaive.text.buffer import TextBuffer

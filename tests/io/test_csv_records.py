@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io import batches
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.csv_records import STRAY_LINES, RecordReader, find_stray_quote
 
 HEADER = "text,label\n"

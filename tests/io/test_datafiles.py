@@ -13,7 +13,7 @@ import pytest
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveWarning
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.csv_tables import find_delimiter
 
 TEXTS = ["ham, eggs; and\ttoast", 'she said "no"\nand left', "günaydın हिन्दी"]

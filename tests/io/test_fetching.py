@@ -13,7 +13,7 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import hash_file
-from unnaive.papers.collections import catalogue, fetching, hash_contents, load
+from unnaive.papers.collections import fetching, hash_contents, known_collections, load
 from unnaive.papers.collections.archives import read_members
 from unnaive.papers.collections.fetching import Patience, fetch
 
@@ -159,11 +159,14 @@ def small(tmp_path, monkeypatch):
     """The collection 1150haber with the 200 documents of GOOD."""
     path = tmp_path / "known.tar"
     path.write_bytes(GOOD)
-    files = read_members(path, catalogue.COLLECTIONS["1150haber"].pattern)
+    files = read_members(path, known_collections.COLLECTIONS["1150haber"].pattern)
     one = dataclasses.replace(
-        catalogue.COLLECTIONS["1150haber"], documents=200, sha256=(hash_file(path),), contents=hash_contents(files)
+        known_collections.COLLECTIONS["1150haber"],
+        documents=200,
+        sha256=(hash_file(path),),
+        contents=hash_contents(files),
     )
-    monkeypatch.setitem(catalogue.COLLECTIONS, "1150haber", one)
+    monkeypatch.setitem(known_collections.COLLECTIONS, "1150haber", one)
     return one
 
 
@@ -337,7 +340,9 @@ def test_the_second_address_serves_when_the_first_does_not(server, folder, small
     bad = Server()
     bad.body = b"parked"
     threading.Thread(target=bad.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    monkeypatch.setitem(catalogue.COLLECTIONS, "1150haber", dataclasses.replace(small, urls=(bad.url, server.url)))
+    monkeypatch.setitem(
+        known_collections.COLLECTIONS, "1150haber", dataclasses.replace(small, urls=(bad.url, server.url))
+    )
     assert fetch("1150haber", folder, patience=PATIENT).read_bytes() == GOOD
     bad.shutdown()
     bad.server_close()

@@ -16,9 +16,9 @@ from unnaive.base.errors import BadData
 from unnaive.io import folder_ahead
 from unnaive.io.datafiles import DataFile
 from unnaive.io.folder_ahead import read_folder_ahead
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.text.backend import BACKEND, kernel
-from unnaive.text.files import read_files, take_files
+from unnaive.text.small_files import read_files, take_files
 
 pytestmark = pytest.mark.skipif(BACKEND != "native", reason="built without a compiler")
 

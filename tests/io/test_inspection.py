@@ -13,7 +13,7 @@ import pytest
 from unnaive.base.open_files import ByteSource
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.evident_fields import suggest_fields
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tickets import load_records
 from unnaive.io.writing.table_writer import write_table
 

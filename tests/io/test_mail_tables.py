@@ -11,7 +11,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
 from unnaive.io.datafiles import DataFile
 from unnaive.io.tables.mail_tables import decode_message
 from unnaive.text.messages import are_messages, is_message, read_message

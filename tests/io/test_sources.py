@@ -8,7 +8,7 @@ import pytest
 
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.base.open_files import check_exists, open_bytes
-from unnaive.io.lines import decode_lines
+from unnaive.io.text_encoding import decode_lines
 
 
 def lines(raw, **options):

@@ -8,7 +8,7 @@ from scipy.sparse import coo_matrix, csc_array, csr_array
 from sklearn.base import clone
 
 from unnaive.base.errors import BadData
-from unnaive.linear import documents as chunks
+from unnaive.linear import score_documents as chunks
 from unnaive.linear.links import LINKS, relative
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}  # sums in another order; measured below 1e-12

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveWarning
-from unnaive.evaluation.reliability import (
+from unnaive.evaluation.calibration_measures import (
     calibration_error,
     error_by_chance,
     excess_calibration_error,

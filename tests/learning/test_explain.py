@@ -267,7 +267,7 @@ def test_pieces_of_words_are_not_known_terms():
 @pytest.mark.parametrize("options", [{}, {"analyzer": "both", "char_ngrams": (2, 3)}])
 def test_a_long_text_is_explained_whole_and_shown_in_part(options, monkeypatch):
     """The evidence is that of the whole text and sums to its score; places are those of its beginning."""
-    monkeypatch.setattr("unnaive.linear.documents.SHOWN_CHARS", 40)
+    monkeypatch.setattr("unnaive.linear.score_documents.SHOWN_CHARS", 40)
     model = TextClassifier("multinomial", **options).fit(["good ball game", "fair vote law"], ["sport", "politics"])
     text = "a good ball game " * 9 + "vote"
     found = model.explain(text)
@@ -276,7 +276,7 @@ def test_a_long_text_is_explained_whole_and_shown_in_part(options, monkeypatch):
     counts = {one.term: (one.count, len(one.places)) for one in found.evidence if not one.term.startswith("#")}
     assert counts["ball"] == (9, 2)
     assert counts["vote"][0] == 1
-    monkeypatch.setattr("unnaive.linear.documents.SHOWN_CHARS", 10_000)
+    monkeypatch.setattr("unnaive.linear.score_documents.SHOWN_CHARS", 10_000)
     assert model.explain(text).score == pytest.approx(found.score)
 
 

@@ -13,7 +13,7 @@ from unnaive.data.weighting import tf_idf
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import _hold_out, kept_rows, out_of_fold_scores
-from unnaive.linear.selection import select_terms
+from unnaive.linear.term_selection import select_terms
 from unnaive.models import held_out_scores
 from unnaive.models.auto.candidates import MULTILABEL, Candidate
 from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows

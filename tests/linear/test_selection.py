@@ -10,7 +10,7 @@ from sklearn.metrics import mutual_info_score
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.data.counts import Counts
-from unnaive.linear.selection import SELECTIONS, chi2, information_gain, mutual_information, top_k
+from unnaive.linear.term_selection import SELECTIONS, chi2, information_gain, mutual_information, top_k
 
 
 def single_label(seed, n_docs=90, n_terms=25, n_classes=4):

@@ -11,7 +11,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io import batches
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 
 FILES = Path(__file__).with_name("files")
 

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from unnaive.base import open_files
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.io.datafiles import DataFile
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables import binary_tables
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.models.svm.nbsvm import NBSVM

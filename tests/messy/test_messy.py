@@ -13,7 +13,7 @@ from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, MissingExtra, UnknownName, UnnaiveWarning
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 
 FILES = Path(__file__).with_name("files")
 

@@ -24,7 +24,7 @@ from unnaive.models.auto.elimination import Judged, best_of_families, find_helpf
 from unnaive.models.auto.members import Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
-from unnaive.models.auto.pooling import (
+from unnaive.models.auto.pool_weights import (
     PoolWeights,
     fit_pool,
     fit_saturation,
@@ -34,8 +34,8 @@ from unnaive.models.auto.pooling import (
 )
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
-from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import CandidateSearch, ChosenView, Split, Tried, block_splits
+from unnaive.models.auto.search_report import report_lines
 from unnaive.models.auto.views import View, find_views
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule

@@ -18,7 +18,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model, save
-from unnaive.models.fasttext import binary_file, documents
+from unnaive.models.fasttext import binary_file, score_texts
 from unnaive.models.fasttext.binary_file import read_fasttext_file
 from unnaive.models.fasttext.compressing import keep_rows, rounded
 from unnaive.models.fasttext.features import word_hash
@@ -28,7 +28,7 @@ from unnaive.models.fasttext.importing import import_fasttext
 # written by `python tools/fasttext_expected.py`, with fastText
 EXPECTED = json.loads((Path(__file__).parent / "fasttext_expected.json").read_text(encoding="utf-8"))
 ENGINES = [
-    pytest.param(True, marks=pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")),
+    pytest.param(True, marks=pytest.mark.skipif(score_texts.kernel is None, reason="built without a compiler")),
     False,
 ]
 
@@ -67,7 +67,7 @@ def test_labels_and_probabilities_are_those_of_fasttext(imported, name, native):
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")
+@pytest.mark.skipif(score_texts.kernel is None, reason="built without a compiler")
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_a_text_is_scored_alone_as_among_others(imported, name):
     """The kernel reads six texts together; known words and n-grams are those of the specification."""
@@ -114,7 +114,7 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")
+@pytest.mark.skipif(score_texts.kernel is None, reason="built without a compiler")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=6), max_size=14).map("".join))
 def test_the_kernel_reads_texts_as_its_specification(text):
@@ -452,7 +452,7 @@ def test_a_folded_word_whose_grams_add_up_to_infinity_is_refused(imported, tmp_p
 
 NO_NUMBERS = """
 import numpy as np
-from unnaive.models.fasttext.documents import kernel
+from unnaive.models.fasttext.score_texts import kernel
 
 n_labels = int(sys.argv[1])
 for loss in (1, 2, 3, 4):
@@ -482,7 +482,7 @@ for loss in (1, 2, 3, 4):
 """
 
 
-@pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")
+@pytest.mark.skipif(score_texts.kernel is None, reason="built without a compiler")
 @pytest.mark.parametrize("n_labels", ["2", "3", "9", "40"])
 def test_the_decision_is_a_label_even_if_outputs_are_no_numbers(n_labels):
     run_apart("import sys\n" + NO_NUMBERS, n_labels)

@@ -10,7 +10,7 @@ from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.linear import Linear
 from unnaive.models.higher_order.learner import path_labels, path_weighting
 from unnaive.models.higher_order.path_scorer import PathScorer
-from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths, term_paths
+from unnaive.models.higher_order.second_order_paths import FirstPass, SecondPass, class_paths, term_paths
 from unnaive.models.higher_order.smoothing import Mixture, smoothed
 
 # d0: ball match; d1: match vote; d2: vote law

@@ -10,6 +10,7 @@ from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.data.products import ThinProducts
 from unnaive.data.weighting import Weighting
 from unnaive.linear.links import probabilities
+from unnaive.models.maxent.convergence import split_held_out
 from unnaive.models.maxent.lbfgs import (
     InSpan,
     InWeights,
@@ -20,7 +21,6 @@ from unnaive.models.maxent.lbfgs import (
     squared_lengths,
 )
 from unnaive.models.maxent.learner import MaxEnt
-from unnaive.models.maxent.stopping import split_held_out
 from unnaive.models.svm.solver import softmax
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.data import products
-from unnaive.models.higher_order import paths
+from unnaive.models.higher_order import second_order_paths as paths
 
 pytestmark = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import unnaive
 from unnaive.base.errors import BadData
-from unnaive.data.unlabelled import read_partly_labelled
+from unnaive.data.missing_labels import read_partly_labelled
 
 
 def documents(n: int = 120, seed: int = 0) -> tuple[csr_array, np.ndarray]:

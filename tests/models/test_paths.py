@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.data.weighting import presence
-from unnaive.models.higher_order import paths
-from unnaive.models.higher_order.paths import (
+from unnaive.models.higher_order import second_order_paths as paths
+from unnaive.models.higher_order.second_order_paths import (
     FirstPass,
     SecondPass,
     TermSums,
@@ -201,5 +201,10 @@ def test_paths_without_a_class_are_those_among_the_other_documents(seed):
     if paths._gram is not None:
         for walk in (paths._gram.cross_by_term, paths._gram.cross_by_document):
             out = np.zeros((X.shape[1], labels.shape[1]))
-            walk(*paths._pointers(X), *paths._pointers(X.tocsc()), *paths._pointers(labels), out)
+            walk(
+                *paths._pointers(X),
+                *paths._pointers(X.tocsc()),
+                *paths._pointers(labels),
+                out,
+            )
             np.testing.assert_array_equal(out, gram_class_sums_by_blocks(X, labels))

@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.papers.comparison import reproduce
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from unnaive.models.hierarchical.learner import HierarchicalBN
 from unnaive.papers.comparison import REPRODUCED, reproduce
 from unnaive.papers.hierarchical import CLASSES, RELATED_WORK, load_data, measure_breakevens, network
-from unnaive.papers.runs import PaperRun
-from unnaive.papers.tables import read_paper
+from unnaive.papers.paper_run import PaperRun
+from unnaive.papers.published_tables import read_paper
 
 BANDED = ("HBN-AVG", "HBN-OR", "HBN-DEP", "NB (30 feat.)", "SVM (30 feat.)")
 RUN = PaperRun(models=(*BANDED, "HBN-OR, 8 averaged"))

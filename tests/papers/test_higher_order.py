@@ -3,8 +3,8 @@
 import pytest
 
 from unnaive.papers.comparison import reproduce
-from unnaive.papers.runs import PaperRun
-from unnaive.papers.tables import read_paper
+from unnaive.papers.paper_run import PaperRun
+from unnaive.papers.published_tables import read_paper
 
 MODELS = ("MVNB", "MVNB+JM", "HOS", "HONB")
 BEYOND = ("HONB path prior", "HOS l2")  # not in the paper's tables

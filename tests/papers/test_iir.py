@@ -3,8 +3,8 @@
 import pytest
 
 from unnaive.papers.comparison import reproduce
-from unnaive.papers.runs import PaperRun
-from unnaive.papers.tables import read_paper
+from unnaive.papers.paper_run import PaperRun
+from unnaive.papers.published_tables import read_paper
 
 CELLS = [(table.id, *cell) for table in read_paper("iir").tables for cell in table.bands]
 

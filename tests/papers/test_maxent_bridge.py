@@ -7,7 +7,7 @@ import pytest
 
 from unnaive.papers import maxent_bridge as bridge
 from unnaive.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 
 RUN = PaperRun(quick=True)
 NEWSGROUPS, UNIVERSITIES = bridge.PRINTED

@@ -3,8 +3,8 @@
 import pytest
 
 from unnaive.papers.comparison import EXPLAINED, UNEXPLAINED, reproduce
-from unnaive.papers.runs import PaperRun
-from unnaive.papers.tables import read_paper
+from unnaive.papers.paper_run import PaperRun
+from unnaive.papers.published_tables import read_paper
 
 CELLS = [(table.id, *place) for table in read_paper("or-gate").tables for place in table.bands]
 # of the first implementation, on the same text: micr.BEP, macr.BEP, Av-11, micr.F1@1, @3, @5, macr.F1@1, @3, @5

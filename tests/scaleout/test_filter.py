@@ -22,14 +22,14 @@ from unnaive import BadData, TextClassifier, UnnaiveError
 from unnaive.apps.cli.main import exit_code
 from unnaive.evaluation.recall_threshold import choose_recall_threshold
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.scaleout.filter import blocks, line_shards
 from unnaive.scaleout.filter.blocks import ShardReading
-from unnaive.scaleout.filter.filter_record import RECORD_NAME, open_filter_record
+from unnaive.scaleout.filter.filter_log import RECORD_NAME, open_filter_record
+from unnaive.scaleout.filter.filter_tally import FilterTally, tally_block
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.filter.line_shards import LineShard
 from unnaive.scaleout.filter.run import filter_shard
-from unnaive.scaleout.filter.tally import FilterTally, tally_block
 
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 

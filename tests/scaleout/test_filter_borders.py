@@ -18,7 +18,7 @@ from support.filter_texts import BAD, GOOD, train_filter
 from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model, save
-from unnaive.scaleout.filter.filter_record import RECORD_NAME
+from unnaive.scaleout.filter.filter_log import RECORD_NAME
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 from unnaive.scaleout.filter.warc_shards import WarcRecord

@@ -19,7 +19,7 @@ from unnaive.base.open_files import hash_file
 from unnaive.base.system import open_lock
 from unnaive.classifier.model_file import load_model, save
 from unnaive.curation.teaching.noting import noting_change
-from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.scaleout import follow as following
 from unnaive.scaleout.follow import FollowOptions, follow
 

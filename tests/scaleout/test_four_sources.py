@@ -174,7 +174,7 @@ def train_on_disk(case, folder):
 
 
 def train_with_spark(case, folder):
-    from unnaive.scaleout.spark.session import start_session
+    from unnaive.scaleout.spark.spark_session import start_session
     from unnaive.spark import fit
 
     kinds = {str: "string", int: "long", bool: "boolean", float: "double", list: "array<string>"}

@@ -295,7 +295,7 @@ def test_a_small_budget_spills_and_gives_the_same_file(tmp_path, monkeypatch):
     monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else 1_000_000)
     monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: 2_000_000)
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(300))
-    monkeypatch.setattr("unnaive.io.options.BATCH_ROWS", 20)
+    monkeypatch.setattr("unnaive.io.read_options.BATCH_ROWS", 20)
     source = DataFile(str(path), options=replace(DataFile(str(path)).options, rows=20))
     expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
     classifier = TextClassifier("multinomial")

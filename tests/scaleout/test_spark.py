@@ -34,7 +34,7 @@ N = 240
 
 @pytest.fixture(scope="session")
 def spark():
-    from unnaive.scaleout.spark.session import start_session
+    from unnaive.scaleout.spark.spark_session import start_session
 
     session = start_session("local[2,3]")  # two cores; a task that fails is run again, three times in all
     session.conf.set("spark.sql.shuffle.partitions", 2)
@@ -356,7 +356,7 @@ def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import unnaive.spark\n"
-        "from unnaive.scaleout.spark.session import start_session\n"
+        "from unnaive.scaleout.spark.spark_session import start_session\n"
         "spark = start_session('local[2]')\n"
         # a constant, which Spark writes into the plan of the query, and copies there, time and again
         "rows = spark.range(2).selectExpr(\"repeat('alpha beta ', 4800000) AS text\", 'id AS label')\n"

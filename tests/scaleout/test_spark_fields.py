@@ -27,7 +27,7 @@ WORDS = {"billing": "my card was charged", "bug": "it stops with an error", "sal
 
 @pytest.fixture(scope="module")
 def spark():
-    from unnaive.scaleout.spark.session import start_session
+    from unnaive.scaleout.spark.spark_session import start_session
 
     return start_session("local[2,3]")
 

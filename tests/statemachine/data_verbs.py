@@ -20,9 +20,9 @@ from statemachine.verbs import Verbs
 from unnaive import UnnaiveError
 from unnaive.apps.cli.main import exit_code
 from unnaive.apps.labelling.command import start_from
+from unnaive.curation.labelling.label_log import LabelRecord
+from unnaive.curation.labelling.labelling_session import Labelling
 from unnaive.curation.labelling.moving import LABEL_STUDIO, PRODIGY, SEPARATOR, export_labels, import_labels
-from unnaive.curation.labelling.record import LabelRecord
-from unnaive.curation.labelling.session import Labelling
 from unnaive.io.datafiles import DataFile
 
 PEOPLE = ("ann", "bob")

@@ -23,7 +23,7 @@ STEPS = 2
 @cache
 def session() -> Any:
     """The session of this process."""
-    from unnaive.scaleout.spark.session import start_session
+    from unnaive.scaleout.spark.spark_session import start_session
 
     spark = start_session("local[1]")
     spark.conf.set("spark.sql.shuffle.partitions", 2)

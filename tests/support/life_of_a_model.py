@@ -18,8 +18,8 @@ from unnaive.apps.cli.main import exit_code
 from unnaive.base.sqlite_files import connect_durable
 from unnaive.classifier.mapped_arrays import map_arrays
 from unnaive.classifier.model_file import load_model
-from unnaive.curation.labelling.record import LabelRecord
-from unnaive.evaluation.records import Record, RecordFile
+from unnaive.curation.labelling.label_log import LabelRecord
+from unnaive.evaluation.results import Record, RecordFile
 from unnaive.io import tickets
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
-from unnaive.text import files
+from unnaive.text import small_files
 from unnaive.text.backend import BACKEND, thread_count
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.counting import TextCounter, TextScorer, read_files
@@ -221,7 +221,7 @@ def test_buffers_slice_and_take():
 def reader(request, monkeypatch):
     """read_files by the kernel and by Python."""
     if not request.param:
-        monkeypatch.setattr(files, "kernel", None)
+        monkeypatch.setattr(small_files, "kernel", None)
     return read_files
 
 

@@ -27,7 +27,7 @@ from unnaive.learning.top_tuning import needs_top_scores
 from unnaive.learning.train import hold_out_parts, kept_rows, tune_by_part, untuned_decision
 from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
-from unnaive.learning.vectors import has_vectors, with_vector_words
+from unnaive.learning.vectors_in_training import has_vectors, with_vector_words
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.text.backend import thread_count

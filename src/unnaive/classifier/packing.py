@@ -23,10 +23,10 @@ from unnaive.base.types import Arrays
 from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
 from unnaive.data.counts import Counts, is_part
+from unnaive.data.document_register import Register
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
-from unnaive.data.register import Register
 from unnaive.data.source_section import SourceSection
 from unnaive.data.targets import TARGET_TYPES, sorted_classes
 from unnaive.data.text_hashes import TextHashes

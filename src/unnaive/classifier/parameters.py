@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from unnaive.base.errors import UnknownName
-from unnaive.base.protocol import Protocol
 from unnaive.base.settings import same_value, unknown_setting
+from unnaive.base.sklearn_protocol import Protocol
 from unnaive.models.catalogue import find_model
 from unnaive.models.estimator import Model
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unnaive.base.protocol import NO_PROBABILITIES, available_if
+from unnaive.base.sklearn_protocol import NO_PROBABILITIES, available_if
 from unnaive.base.types import Floats, Label, Predictions
 from unnaive.classifier.field_methods import FieldMethods
 from unnaive.classifier.parameters import ModelParameters

@@ -14,7 +14,7 @@ from unnaive.classifier.receipt_schema import CHOICE, STATEMENTS
 from unnaive.classifier.receipts import find_statement, kept_from_before, model_hash, n_documents, statistic_name
 from unnaive.classifier.signatures import check_signature
 from unnaive.classifier.text_classifier import TextClassifier
-from unnaive.data.register import LabelSets, Register, as_bytes, document_hashes, key_name
+from unnaive.data.document_register import LabelSets, Register, as_bytes, document_hashes, key_name
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel

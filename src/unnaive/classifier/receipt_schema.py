@@ -12,7 +12,7 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import check_exists
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
-from unnaive.data.register import HASH, SIZE
+from unnaive.data.document_register import HASH, SIZE
 
 KIND = "unnaive unlearning"
 FORMAT = 2

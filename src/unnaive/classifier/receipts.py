@@ -19,8 +19,8 @@ from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
 from unnaive.classifier.receipt_schema import CHOICE, FORMAT, KIND, STATEMENTS, WEIGHTS
 from unnaive.classifier.signatures import sign
+from unnaive.data.document_register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
 from unnaive.learning.fitted import FittedModel
 
 

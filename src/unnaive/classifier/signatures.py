@@ -11,7 +11,7 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.base.extras import import_extra
 from unnaive.base.open_files import check_exists
-from unnaive.data.register import key_name
+from unnaive.data.document_register import key_name
 
 
 def signed_bytes(receipt: dict[str, Any]) -> bytes:

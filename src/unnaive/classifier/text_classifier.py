@@ -23,8 +23,8 @@ from unnaive.classifier.parameters import constructor_signature
 from unnaive.classifier.predicting_methods import PredictingMethods
 from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
 from unnaive.classifier.vector_files import read_vectors
+from unnaive.data.document_register import Register
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
 from unnaive.data.training_data import TrainingData

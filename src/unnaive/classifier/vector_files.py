@@ -86,7 +86,7 @@ def _read_file(path: Path, limit: int | None) -> WordVectors:
         if not table.any():
             raise BadData(f"the word vectors of {path} are all zero; give a file with other vectors")
         return WordVectors.of(words, table, limit=limit)
-    from unnaive.interop.fasttext.vectors import FastTextVectors
+    from unnaive.interop.fasttext.fasttext_vectors import FastTextVectors
 
     file = read_fasttext_file(path)
     vectors = FastTextVectors(file)

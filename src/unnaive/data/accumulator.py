@@ -24,7 +24,7 @@ from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.run_folders import TermCost, find_min_df, load_run, merge_folders, write_run
 from unnaive.data.running_sums import RunningSums
-from unnaive.data.runs import Run
+from unnaive.data.sorted_runs import Run
 from unnaive.data.targets import sorted_classes
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule

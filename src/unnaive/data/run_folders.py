@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.data.array_folder import ArrayWriter, StoredArray, open_stored
 from unnaive.data.counts import Counts
-from unnaive.data.runs import EMPTY, RunBlock, block_arrays, ordered_blocks, sum_blocks, sum_tables
+from unnaive.data.sorted_runs import EMPTY, RunBlock, block_arrays, ordered_blocks, sum_blocks, sum_tables
 from unnaive.text.vocabulary import Vocabulary
 
 BLOCK_TERMS = 1 << 14  # terms that are sorted and written at a time

@@ -1,7 +1,7 @@
 """Hashes of the texts that a model has learnt, so that evaluating on training texts can be detected.
 
 `unnaive train` stores 8 bytes per document in the model file; updates, forgetting and merging keep them exact. The
-hashes do not cover labels and prove nothing; the register (data/register.py) is for proofs.
+hashes do not cover labels and prove nothing; the register (data/document_register.py) is for proofs.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.evaluation.related_documents import find_related, group_folds
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.vectors import has_vectors
+from unnaive.learning.vectors_in_training import has_vectors
 from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.text.gram_units import find_kinds

@@ -8,9 +8,9 @@ from html import escape
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.grids import Grid, format_seconds, make_grids, place_names, short_name
 from unnaive.evaluation.measures import find_measure
-from unnaive.evaluation.records import Record
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.significance import holm
 from unnaive.evaluation.summaries import (
     FEWEST_SPLITS,

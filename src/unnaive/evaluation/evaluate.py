@@ -1,4 +1,4 @@
-"""A model on labelled documents → Evaluation: measures, confusions, mistakes. report.py writes it to files."""
+"""A model on labelled documents → Evaluation: measures, confusions, mistakes; evaluation_report.py writes it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from unnaive.evaluation.abstention import (
     risk_coverage,
     set_coverage,
 )
+from unnaive.evaluation.calibration_measures import Reliability, reliability
 from unnaive.evaluation.many_labels import propensities
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.mistakes import Mistake, find_mistakes
-from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
 from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
+from unnaive.learning.confidence_interval import wilson_interval
 from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.intervals import wilson_interval
 from unnaive.learning.top_labels import TopLabels, tells_by_best
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.linear.links import comparable_scores
@@ -349,7 +349,7 @@ class Evaluation:
 
     def render(self, format: str) -> str:
         """The evaluation as "html", "md", "json" or "txt"."""
-        from unnaive.evaluation.report import RENDERERS
+        from unnaive.evaluation.evaluation_report import RENDERERS
 
         return RENDERERS[format](self)
 

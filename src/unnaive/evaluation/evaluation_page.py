@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.comparison_page import record_curves
 from unnaive.evaluation.evaluate import Evaluation
-from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
-from unnaive.evaluation.grids import short_name
-from unnaive.evaluation.measures import find_measure
-from unnaive.evaluation.mistakes import Mistake
-from unnaive.evaluation.records import Record
-from unnaive.evaluation.report import (
+from unnaive.evaluation.evaluation_report import (
     ABSTENTION,
     ABSTENTION_NOTE,
     COVERAGE,
@@ -28,8 +23,13 @@ from unnaive.evaluation.report import (
     coverage_rows,
     worst_of_largest,
 )
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
+from unnaive.evaluation.grids import short_name
+from unnaive.evaluation.measures import find_measure
+from unnaive.evaluation.mistakes import Mistake
+from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.evaluation.results import Record
 from unnaive.learning.explanation import Explanation
 
 LARGEST_MATRIX = 30  # classes; for more, confused classes are placed next to each other, and the worst come first

@@ -22,9 +22,9 @@ from unnaive.base.errors import count_noun
 from unnaive.base.system import interrupts_blocked
 from unnaive.data.corpus import Corpus
 from unnaive.data.targets import label_sets, read_targets
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.grids import grids_as_markdown
-from unnaive.evaluation.material import Material
-from unnaive.evaluation.records import Record, RecordFile, RecordKey
+from unnaive.evaluation.results import Record, RecordFile, RecordKey
 from unnaive.evaluation.summaries import PairwiseTest, Summary, pairwise_tests, records_as_json, summarise
 from unnaive.evaluation.trials import Contender, ExperimentPlan, Trial, TrialRunner
 from unnaive.models.estimator import Model

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from unnaive.base.errors import count_noun
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import html_page as html
 from unnaive.learning.explanation import Explanation
 
 BARS_SHOWN = 30

@@ -9,7 +9,7 @@ from math import floor, log10
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Item
 from unnaive.evaluation.measures import find_measure
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.summaries import GridPoint, Summary, summarise
 
 

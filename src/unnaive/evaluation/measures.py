@@ -2,7 +2,7 @@
 
     measure(["micro-f1", "breakeven-micro", "log-loss"], Y, scores=…, predictions=…, probabilities=…)
 
-tally.py, ranking.py, many_labels.py, reliability.py and abstention.py hold the formulas.
+tally.py, ranking.py, many_labels.py, calibration_measures.py and abstention.py hold the formulas.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unnaive.base.errors import BadData, choose
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.targets import single_labels
-from unnaive.evaluation import abstention, many_labels, ranking, reliability
+from unnaive.evaluation import abstention, calibration_measures, many_labels, ranking
 from unnaive.evaluation.ranking import mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 
@@ -184,12 +184,12 @@ def all_measures() -> Iterable[Measure]:
         "auc", "scores", lambda e: mean_defined(ranking.auc(e.Y, e.scores)), "ROC area, each class against the rest"
     )
     for name, function, about in (
-        ("log-loss", reliability.log_loss, "−log probability of the truth"),
-        ("brier", reliability.brier, "squared error of the probabilities"),
-        ("ece", reliability.calibration_error, "expected calibration error, 15 bins"),
+        ("log-loss", calibration_measures.log_loss, "−log probability of the truth"),
+        ("brier", calibration_measures.brier, "squared error of the probabilities"),
+        ("ece", calibration_measures.calibration_error, "expected calibration error, 15 bins"),
         (
             "ece-excess",
-            reliability.excess_calibration_error,
+            calibration_measures.excess_calibration_error,
             "ece minus that of a calibrated model by chance",
         ),
     ):

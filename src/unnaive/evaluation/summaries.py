@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from unnaive.evaluation.measures import find_measure
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.significance import (
     Test,
     WinTieLoss,

@@ -27,9 +27,9 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import Targets, single_labels
 from unnaive.data.training_data import TrainingData
-from unnaive.evaluation.material import Material, counts_of_rows
+from unnaive.evaluation.experiment_documents import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
-from unnaive.evaluation.records import Record, contender_name, versions
+from unnaive.evaluation.results import Record, contender_name, versions
 from unnaive.evaluation.splits import fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.fitted import FittedModel
@@ -38,7 +38,7 @@ from unnaive.learning.train import train
 from unnaive.learning.tuned_models import keeps_documents
 from unnaive.linear.links import comparable_scores
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import select_terms
+from unnaive.linear.term_selection import select_terms
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.vocabulary import Vocabulary
 

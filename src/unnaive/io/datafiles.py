@@ -18,7 +18,7 @@ from unnaive.io.formats import find_format
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import suggest_separator
-from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
+from unnaive.io.read_options import ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.row_reader import RowReader
 from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
 from unnaive.io.tables.mail_tables import MailTable

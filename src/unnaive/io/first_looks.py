@@ -9,7 +9,7 @@ from typing import Any
 from unnaive.base.open_files import STDIN, ByteSource, path_mode
 from unnaive.io.formats import find_format, inspect_source
 from unnaive.io.inspection import Inspection
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 
 
 class FirstLooks:

@@ -12,11 +12,11 @@ from unnaive.base.open_files import check_exists
 from unnaive.data.corpus import Corpus
 from unnaive.io.folder_ahead import FILES_AT_A_TIME
 from unnaive.io.folder_listing import list_class_files, list_files
-from unnaive.io.lines import CODE_PAGES
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import Table
+from unnaive.io.text_encoding import CODE_PAGES
 from unnaive.text.buffer import TextBuffer, TextChunks
-from unnaive.text.files import read_files, take_files
+from unnaive.text.small_files import read_files, take_files
 
 
 def read_folder(path: str, options: ReadOptions) -> Corpus:

@@ -18,8 +18,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.inspection import Inspection
-from unnaive.io.lines import read_lines
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.tables.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
 from unnaive.io.tables.json_tables import JsonTable
@@ -33,6 +32,7 @@ from unnaive.io.tables.mail_tables import (
     is_message_folder,
 )
 from unnaive.io.tables.tables import Table, check_width
+from unnaive.io.text_encoding import read_lines
 from unnaive.text.messages import is_message
 
 FORMATS: dict[str, Callable[..., Table]] = {

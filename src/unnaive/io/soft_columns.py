@@ -14,7 +14,7 @@ from unnaive.io.labels import name_flags
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import Batch, DataFile
-    from unnaive.io.options import ReadLog
+    from unnaive.io.read_options import ReadLog
 
 PREFIX = "p_*"  # also removed from columns that are named in full: p_good has the probability of good
 

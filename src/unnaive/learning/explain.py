@@ -16,7 +16,7 @@ from unnaive.learning.explanation import Explanation as Explanation
 from unnaive.learning.explanation import percent as percent
 from unnaive.learning.field_evidence import find_unknown_fields, name_evidence, sum_by_field
 from unnaive.learning.gram_evidence import sum_over_words
-from unnaive.linear.documents import shown_part
+from unnaive.linear.score_documents import shown_part
 from unnaive.linear.scorer import Scorer
 from unnaive.text.sections import is_record, shown_spans
 from unnaive.text.tokens import GRAM, Span

@@ -17,10 +17,10 @@ from unnaive.base.mapped_file import MappedFile
 from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Label
+from unnaive.data.document_register import Register
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
-from unnaive.data.register import Register
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.source_section import SourceSection
 from unnaive.data.targets import label_sets, read_targets
@@ -36,8 +36,8 @@ from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.learning.novelty import UNKNOWN
 from unnaive.learning.score_methods import ScoreMethods
 from unnaive.learning.top_labels import TopLabels, find_top_labels
-from unnaive.linear.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.linear.links import joint_log_probabilities
+from unnaive.linear.score_documents import CountRows, DocumentReader, TextDocuments
 from unnaive.linear.scorer import Scorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

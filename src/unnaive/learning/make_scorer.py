@@ -21,8 +21,8 @@ from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt
-from unnaive.learning.vectors import find_field_vectors
-from unnaive.linear.selection import min_df_for_full_table, select_terms
+from unnaive.learning.vectors_in_training import find_field_vectors
+from unnaive.linear.term_selection import min_df_for_full_table, select_terms
 
 
 def make_scorer(

@@ -37,9 +37,15 @@ from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibratio
 from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
-from unnaive.learning.vectors import TAKERS, check_vectors, find_field_vectors, has_vectors, with_vector_words
+from unnaive.learning.vectors_in_training import (
+    TAKERS,
+    check_vectors,
+    find_field_vectors,
+    has_vectors,
+    with_vector_words,
+)
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import check_select
+from unnaive.linear.term_selection import check_select
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 # minimum number of documents to hold out any, then for fewer folds, then for a single part

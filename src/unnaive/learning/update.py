@@ -21,11 +21,11 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import same_value
 from unnaive.base.types import ProgressCallback
 from unnaive.data.count_tables import move_columns
+from unnaive.data.document_register import Register
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.products import take_columns
-from unnaive.data.register import Register
 from unnaive.data.targets import check_known_classes, class_codes, place_columns, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel

@@ -19,7 +19,7 @@ from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import class_columns, single_labels
 from unnaive.data.weighting import presence
-from unnaive.linear.selection import class_gain, information_gain, top_k
+from unnaive.linear.term_selection import class_gain, information_gain, top_k
 from unnaive.models.hierarchical.cases import FeatureRows, distinct_rows, sums_by
 
 

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.data.missing_labels import read_partly_labelled
 from unnaive.data.targets import Targets
-from unnaive.data.unlabelled import read_partly_labelled
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table

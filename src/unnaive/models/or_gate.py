@@ -25,7 +25,7 @@ from unnaive.data.weighting import Weighting
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, linear_rules
 from unnaive.linear.network import Network, noisy_or_table
-from unnaive.linear.selection import binary_gain, top_k
+from unnaive.linear.term_selection import binary_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting
 
 LARGEST_GATE = 16  # a table has 2^(parents + 1) cells

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
+from unnaive.base.sklearn_protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.types import Floats, Predictions, Sparse
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.traits import Traits

@@ -24,7 +24,7 @@ from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
-from unnaive.linear.selection import class_gain, information_gain, informative_terms
+from unnaive.linear.term_selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.state_prior import log_state_prior
 

@@ -27,7 +27,7 @@ from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import class_gain, information_gain, top_k
+from unnaive.linear.term_selection import class_gain, information_gain, top_k
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork

@@ -17,7 +17,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, log_prior, log_prior_odds
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 
 from unnaive.base.errors import BadData
 from unnaive.models.catalogue import MODELS
-from unnaive.papers.runs import Measurement, PaperRun
-from unnaive.papers.tables import Band, CellPosition, Paper, PublishedTable, read_paper
+from unnaive.papers.paper_run import Measurement, PaperRun
+from unnaive.papers.published_tables import Band, CellPosition, Paper, PublishedTable, read_paper
 
 REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED = "reproduced", "explained", "unexplained", ""
 SYMBOLS = {REPRODUCED: "✓", EXPLAINED: "≈", UNEXPLAINED: "✗"}

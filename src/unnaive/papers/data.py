@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Sparse
 from unnaive.data.targets import label_matrix
-from unnaive.papers.runs import PaperRun
+from unnaive.papers.paper_run import PaperRun
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule

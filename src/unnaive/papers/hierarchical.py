@@ -24,10 +24,10 @@ from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.trials import train_scorer
 from unnaive.linear.network import Network
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.models.hierarchical.learner import TUNED, in_threads
 from unnaive.papers.data import PreparedData, prepare
-from unnaive.papers.runs import Measurement, PaperRun, Runner
+from unnaive.papers.paper_run import Measurement, PaperRun, Runner
 
 SettingsKey = tuple[tuple[str, Any], ...]
 

@@ -17,14 +17,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.data.counts import Counts
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.experiments import run as run_plan
-from unnaive.evaluation.material import Material
-from unnaive.evaluation.records import Record
+from unnaive.evaluation.results import Record
 from unnaive.evaluation.significance import corrected_t, paired_t
 from unnaive.evaluation.trials import Contender, ExperimentPlan
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.papers.data import PreparedData, prepare
-from unnaive.papers.runs import Measurement, PaperRun, Runner
+from unnaive.papers.paper_run import Measurement, PaperRun, Runner
 
 Values = dict[tuple[str, str], list[float]]  # (classifier, measure) → in % for each split
 

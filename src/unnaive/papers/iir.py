@@ -23,10 +23,10 @@ from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.trials import train_scorer
 from unnaive.learning.tuning import scut
 from unnaive.linear.links import comparable_scores, probabilities
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.papers.data import PreparedData, prepare
-from unnaive.papers.runs import Measurement, PaperModel, PaperRun, Runner
+from unnaive.papers.paper_run import Measurement, PaperModel, PaperRun, Runner
 from unnaive.text.counting import TextCounter
 
 TRAINING = ("Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese")

@@ -28,16 +28,16 @@ from unnaive.base.errors import count_noun
 from unnaive.base.types import Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
-from unnaive.evaluation.material import Material
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.evaluation.trials import train_scorer
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import information_gain, top_k
+from unnaive.linear.term_selection import information_gain, top_k
 from unnaive.models.maxent.learner import MaxEnt
 from unnaive.papers.data import PreparedData, prepare
-from unnaive.papers.runs import Measurement, PaperRun, Runner, mean_and_spread
-from unnaive.papers.tables import read_paper
+from unnaive.papers.paper_run import Measurement, PaperRun, Runner, mean_and_spread
+from unnaive.papers.published_tables import read_paper
 
 Errors = dict[str, float]  # name of a measurement, for instance "gis/14" → error in %
 

@@ -11,7 +11,7 @@ from unnaive.base.errors import BadData, count_noun
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.trials import train_scorer
 from unnaive.papers.data import PreparedData, prepare
-from unnaive.papers.runs import Measurement, PaperModel, PaperRun, Runner
+from unnaive.papers.paper_run import Measurement, PaperModel, PaperRun, Runner
 
 CLASSIFIERS = (
     PaperModel("NBayes", "multinomial", (("scheme", "one-vs-rest"),)),

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from unnaive.evaluation.grids import fitting
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import html_page as html
 from unnaive.papers.comparison import (
     SYMBOLS,
     UNEXPLAINED,
@@ -16,8 +16,8 @@ from unnaive.papers.comparison import (
     count_marks,
     summary_line,
 )
-from unnaive.papers.runs import PaperRun
-from unnaive.papers.tables import Band, Paper, PublishedTable, Source
+from unnaive.papers.paper_run import PaperRun
+from unnaive.papers.published_tables import Band, Paper, PublishedTable, Source
 
 LEGEND = (
     "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a reason "
@@ -237,7 +237,7 @@ def _html_notes(texts: Iterable[str], *, numbered: bool = False) -> str:
 
 def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> dict[str, Any]:
     """Everything as plain values, with the versions of the software."""
-    from unnaive.evaluation.records import versions
+    from unnaive.evaluation.results import versions
 
     return {
         "paper": paper.key,

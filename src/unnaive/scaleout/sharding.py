@@ -16,8 +16,8 @@ from unnaive.base.system import scratch_folder
 from unnaive.base.types import Label, ProgressCallback, Sparse
 from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
+from unnaive.data.missing_labels import take_labelled
 from unnaive.data.targets import label_matrix
-from unnaive.data.unlabelled import take_labelled
 from unnaive.io.datafiles import DataFile
 from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import ShardDocuments, ShardedNBSVM, ShardSolution, ShardTask, learn_in_rounds

@@ -12,10 +12,10 @@ import numpy as np
 from unnaive.base.sparse import csr_array
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
-from unnaive.text.engines import engine_for
-from unnaive.text.files import read_files
+from unnaive.text.choose_engine import engine_for
 from unnaive.text.fixed_point import add_columns, decode_vectors, vector_keys, vector_terms
 from unnaive.text.scoring import TextScorer
+from unnaive.text.small_files import read_files
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 

@@ -11,7 +11,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.text.backend import engine_kind, kernel, thread_count
 from unnaive.text.buffer import Texts, as_texts
-from unnaive.text.engines import engine_for, scorer_for
+from unnaive.text.choose_engine import engine_for, scorer_for
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -13,7 +13,7 @@ from unnaive.workflows.sources import Data, open_data
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.curation.audit.audit import Audit
-    from unnaive.curation.audit.material import AuditData
+    from unnaive.curation.audit.audit_input import AuditData
     from unnaive.curation.audit.unfinished import Unfinished
     from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
@@ -125,7 +125,7 @@ def audit_file(
 
 def _read_data(source: DataFile, archives: Path | None, feedback: Feedback) -> AuditData:
     """The documents with row numbers and all other columns; for folders and collections, what they have."""
-    from unnaive.curation.audit.material import AuditData
+    from unnaive.curation.audit.audit_input import AuditData
     from unnaive.io.formats import find_format
     from unnaive.workflows.corpora import is_collection_name, read_corpus
 
@@ -178,7 +178,7 @@ def _read_texts(source: DataFile, path: Path) -> Corpus:
 
     from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
-    from unnaive.io.options import ReadLog
+    from unnaive.io.read_options import ReadLog
 
     options = replace(source.options, log=ReadLog())
     other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns,

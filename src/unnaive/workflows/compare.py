@@ -15,8 +15,8 @@ from unnaive.workflows.sources import Data, open_data
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.data.corpus import Corpus
+    from unnaive.evaluation.experiment_documents import Material
     from unnaive.evaluation.experiments import Comparison
-    from unnaive.evaluation.material import Material
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.text.tokens import TokenRule
@@ -140,8 +140,8 @@ def run_comparison(
     keep_records    whether there is a file of records beside the data if `records` names none
     """
     from unnaive.classifier.vector_files import read_vectors
+    from unnaive.evaluation.experiment_documents import Material
     from unnaive.evaluation.experiments import Comparison, run
-    from unnaive.evaluation.material import Material
     from unnaive.text.messages import PARTS
     from unnaive.workflows.corpora import has_own_split, read_corpus
     from unnaive.workflows.source_fields import settle_fields

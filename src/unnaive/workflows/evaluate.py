@@ -39,7 +39,7 @@ class EvaluationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as `unnaive evaluate --json` prints them."""
-        from unnaive.evaluation.report import as_dict
+        from unnaive.evaluation.evaluation_report import as_dict
 
         values = as_dict(self.report) | {"measures": dict(self.measures)}
         if self.abstention is not None:

@@ -93,7 +93,7 @@ def are_groups(name: str, values: Sequence[Any]) -> bool:
 def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
     """Columns of a table that are neither text nor label, a value for each labelled document; none for other data."""
     from unnaive.base.errors import UnnaiveError
-    from unnaive.io.options import ReadLog
+    from unnaive.io.read_options import ReadLog
 
     files = [Path(path) for path in source.files()]
     if not all(path.is_file() for path in files) or sum(path.stat().st_size for path in files) > LARGEST_FILE:

@@ -27,7 +27,7 @@ def measure_model(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
 
 def describe_tally(tally: Tally) -> dict[str, Any]:
     """Documents, accuracy with its 95 % interval, and F1, as plain values."""
-    from unnaive.learning.intervals import wilson_interval
+    from unnaive.learning.confidence_interval import wilson_interval
 
     return {
         "documents": tally.n,

@@ -111,7 +111,7 @@ class Predictor:
 
     def chunk_size(self) -> int:
         """The number of documents predicted at a time: scores of many classes are large."""
-        from unnaive.linear.documents import CHUNK_TEXTS, chunk_size
+        from unnaive.linear.score_documents import CHUNK_TEXTS, chunk_size
 
         return CHUNK_TEXTS if self._by_best else chunk_size(len(self.fitted.classes))
 

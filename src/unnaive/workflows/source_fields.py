@@ -84,7 +84,7 @@ def recorded_fields(source: DataFile) -> Fields | None:
     shown = source.format or find_format(source.paths[0])
     if len(source.paths) > 1 or shown not in (None, "sqlite") or not path.is_file():
         return None
-    from unnaive.curation.labelling.record import LabelRecord, is_label_record
+    from unnaive.curation.labelling.label_log import LabelRecord, is_label_record
 
     if not is_label_record(path):
         return None

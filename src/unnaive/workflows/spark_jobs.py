@@ -14,7 +14,7 @@ from unnaive.base.errors import UnnaiveError
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.training_data import TrainingData
-    from unnaive.evaluation.records import Record
+    from unnaive.evaluation.results import Record
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.io.fields.columns import Columns
@@ -35,7 +35,7 @@ class SparkEngine:
     @contextmanager
     def session(self) -> Iterator[Any]:
         """A session, stopped afterwards unless it was running before."""
-        from unnaive.scaleout.spark.session import require_pyspark, ship, start_session
+        from unnaive.scaleout.spark.spark_session import require_pyspark, ship, start_session
 
         require_pyspark()
         from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
     from unnaive.scaleout.spark.files import read_source, text_column
     from unnaive.scaleout.spark.rows import TEXT
     from unnaive.scaleout.spark.scoring import transform
-    from unnaive.scaleout.spark.session import reading_errors
+    from unnaive.scaleout.spark.spark_session import reading_errors
     from unnaive.workflows.trained_columns import read_as_trained
 
     if output is None:

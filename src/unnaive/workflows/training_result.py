@@ -128,6 +128,6 @@ def find_search(fitted: FittedModel) -> dict[str, Any] | None:
 
 def search_lines(search: Mapping[str, Any] | None) -> list[str]:
     """The search of auto, for people."""
-    from unnaive.models.auto.report import report_lines
+    from unnaive.models.auto.search_report import report_lines
 
     return [] if search is None else report_lines(dict(search))

@@ -15,7 +15,7 @@ import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, shoot, wait
 from support.serving import run_service
 
-from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
 
 from .conftest import TOKEN, WITH_TOKEN
 

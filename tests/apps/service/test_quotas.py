@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from unnaive.apps.common.web import access, quotas
+from unnaive.apps.common.web import access, too_many_requests
 from unnaive.apps.common.web.access import WrongTokens
 from unnaive.apps.common.web.limits import Limits
-from unnaive.apps.common.web.quotas import SWEEP, Quotas
 from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.too_many_requests import SWEEP, Quotas
 from unnaive.apps.service.app import create_app
 
 from .conftest import WITH_TOKEN, options
@@ -56,7 +56,7 @@ def test_streams_of_a_client_and_of_all() -> None:
 
 def test_a_rate_is_a_bucket_that_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(quotas, "time", clock)
+    monkeypatch.setattr(too_many_requests, "time", clock)
     known = Quotas(Limits(rate=2.0))
     use = known.of("10.0.0.1", False)
     known.check_rate(use)
@@ -72,7 +72,7 @@ def test_a_rate_is_a_bucket_that_fills_again(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_clients_that_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(quotas, "time", clock)
+    monkeypatch.setattr(too_many_requests, "time", clock)
     known = Quotas(Limits())
     busy = known.of("busy", False)
     busy.requests = 1

@@ -20,7 +20,7 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.types import Label
 from unnaive.classifier.receipts import model_hash
 from unnaive.curation.teaching.changes import Change, Document
-from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 
 KILLS = 200
 

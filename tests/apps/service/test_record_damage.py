@@ -15,7 +15,7 @@ from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.curation.teaching.changes import Change, Document
-from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 

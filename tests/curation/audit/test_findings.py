@@ -5,14 +5,14 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.curation.audit.audit import AuditOptions, audit
+from unnaive.curation.audit.audit_input import AuditData
+from unnaive.curation.audit.audit_page import audit_page
 from unnaive.curation.audit.classes import confused_classes, spelling_findings, typo_pairs
 from unnaive.curation.audit.cleaning import plan_changes
 from unnaive.curation.audit.duplicates import leaks_between
-from unnaive.curation.audit.fields import boilerplate_findings, column_findings, field_power
 from unnaive.curation.audit.findings import COLUMNS, KINDS, Correction, Finding, read_corrections, sort_findings
 from unnaive.curation.audit.label_errors import LabelEvidence
-from unnaive.curation.audit.material import AuditData
-from unnaive.curation.audit.page import audit_page
+from unnaive.curation.audit.leaks import boilerplate_findings, column_findings, field_power
 from unnaive.curation.audit.texts import main_script
 from unnaive.data.corpus import Corpus
 from unnaive.io.endings import TABLES

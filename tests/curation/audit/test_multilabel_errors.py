@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unnaive.apps.cli.main import exit_code
-from unnaive.curation.audit.material import AuditData
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.multilabel_errors import (
     MultilabelEvidence,
     estimate_label_errors,

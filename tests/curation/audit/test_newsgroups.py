@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.curation.audit.fields import boilerplate_findings
-from unnaive.curation.audit.material import AuditData
+from unnaive.curation.audit.audit_input import AuditData
+from unnaive.curation.audit.leaks import boilerplate_findings
 from unnaive.curation.audit.minhash import similar_pairs
 from unnaive.curation.audit.texts import foreign_languages
 from unnaive.papers.collections import load

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
 from unnaive.curation.labelling.recover import Recovered, recover_record
 
 pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unnaive.curation.labelling.asking import QuestionState, Strategy, next_question
-from unnaive.curation.labelling.linear import (
+from unnaive.curation.labelling.label_model import (
     EVERY,
     FEWEST,
     FEWEST_WITH_VECTORS,
@@ -14,7 +14,7 @@ from unnaive.curation.labelling.linear import (
     fit_linear,
     held_out_scores,
 )
-from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.data.word_vectors import WordVectors
 
 from .test_pool import random_texts

@@ -9,8 +9,8 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.hints import read_hints
+from unnaive.curation.labelling.label_log import LabelRecord
 from unnaive.curation.labelling.moving import export_labels, find_queue, import_labels
-from unnaive.curation.labelling.record import LabelRecord
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.datafiles import DataFile
 from unnaive.text.field import read_fields

@@ -10,7 +10,7 @@ import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
 from support.serving import run_service
 
-from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
 from unnaive.io.tickets import load_tickets
 
 pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]

@@ -9,7 +9,7 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.asking import QuestionState, Strategy, more_like, next_question
-from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.texts_to_label import TextPool
 
 WORDS = ["ball", "goal", "game", "vote", "law", "seat", "rain", "snow", "wind", "sun"]
 

@@ -14,8 +14,8 @@ from support.killing import run_and_kill
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.agreement import agreements, cohen_kappa
-from unnaive.curation.labelling.record import LabelRecord, describe_record, is_label_record
-from unnaive.curation.labelling.session import Labelling
+from unnaive.curation.labelling.label_log import LabelRecord, describe_record, is_label_record
+from unnaive.curation.labelling.labelling_session import Labelling
 from unnaive.io.datafiles import DataFile
 
 from .test_pool import all_scores, random_texts

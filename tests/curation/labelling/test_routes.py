@@ -11,8 +11,8 @@ testclient = pytest.importorskip("fastapi.testclient", reason="the extra serve i
 
 from unnaive.apps.labelling.routes import make_label_app  # noqa: E402
 from unnaive.base.errors import UnnaiveError  # noqa: E402
-from unnaive.curation.labelling.record import LabelRecord  # noqa: E402
-from unnaive.curation.labelling.session import Labelling  # noqa: E402
+from unnaive.curation.labelling.label_log import LabelRecord  # noqa: E402
+from unnaive.curation.labelling.labelling_session import Labelling  # noqa: E402
 
 TOKEN = "t" * 24
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.label_model import LinearLearner
 from unnaive.curation.labelling.simulate import LabellingCurve, seed_sign_test, simulate
-from unnaive.curation.labelling.stopping import (
+from unnaive.curation.labelling.texts_to_label import TextPool
+from unnaive.curation.labelling.when_to_stop import (
     Accuracy,
     Stability,
     change_bound,

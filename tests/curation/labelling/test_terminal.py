@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
 
 pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from unnaive.apps.common.declared import command_option, command_parameter, with_options
-from unnaive.apps.common.options import parse_select
+from unnaive.apps.common.shared_options import parse_select
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 LEARNING = "Learning"  # heading in the help

@@ -15,11 +15,11 @@ import typer.core
 from typer.models import OptionInfo
 
 from unnaive import __version__
-from unnaive.apps.cli.guard import guarded
 from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
+from unnaive.apps.cli.overwriting import guarded
 from unnaive.apps.cli.plain_values import read_plainly
-from unnaive.apps.common.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.common.screen import note, set_quiet
+from unnaive.apps.common.shared_options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.registry import Registry
 from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.common.paths import READ, READ_NAMED, WRITTEN
+from unnaive.apps.common.path_options import READ, READ_NAMED, WRITTEN
 from unnaive.base.settings import Setting
 
 # types on the command line, by declared type; all others are strings

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, Html, Seed, reading, split_list
-from unnaive.apps.common.paths import EXTENDED, READ, WRITTEN
+from unnaive.apps.common.path_options import EXTENDED, READ, WRITTEN
 from unnaive.apps.common.screen import echo, note, say_summary, show_event
+from unnaive.apps.common.shared_options import AsJson, Html, Seed, reading, split_list
 from unnaive.base.errors import BadData, Interrupted, UnnaiveError, count_noun
 from unnaive.base.extras import missing_extra
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.curation.labelling.record import LabelRecord
-    from unnaive.curation.labelling.session import Labelling
+    from unnaive.curation.labelling.label_log import LabelRecord
+    from unnaive.curation.labelling.labelling_session import Labelling
     from unnaive.io.datafiles import DataFile
 
 ASKING = "Suggestions and order"  # headings in the help
@@ -160,7 +160,7 @@ def label(
     from unnaive.classifier.vector_files import read_vectors
     from unnaive.curation.labelling.asking import Strategy
     from unnaive.curation.labelling.hints import read_hints
-    from unnaive.curation.labelling.session import Labelling
+    from unnaive.curation.labelling.labelling_session import Labelling
 
     word_vectors = read_vectors(vectors)
     if simulate is not None:
@@ -211,7 +211,7 @@ def label(
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
     """The record to continue, or a new one with the texts."""
-    from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+    from unnaive.curation.labelling.label_log import IMPORTED, LabelRecord, is_label_record
     from unnaive.workflows.feedback import Feedback
     from unnaive.workflows.source_fields import settle_fields
 
@@ -349,8 +349,8 @@ def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: st
 
 def describe_session(labelling: Labelling) -> dict[str, Any]:
     """The state of labelling, as plain values."""
-    from unnaive.apps.labelling.progress import Standing, describe_agreement
-    from unnaive.curation.labelling.record import describe_record
+    from unnaive.apps.labelling.session_progress import Standing, describe_agreement
+    from unnaive.curation.labelling.label_log import describe_record
 
     labelling.sync()
     state = describe_record(labelling.record)

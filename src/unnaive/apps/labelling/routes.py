@@ -20,14 +20,14 @@ from unnaive.apps.common.web.effects import Effect, declares, include_routers
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.metrics import Metrics
-from unnaive.apps.common.web.page import make_page_router, read_static
 from unnaive.apps.common.web.running import address, run_app
+from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions, read_local_secret
 from unnaive.apps.labelling.keys import keys_of
-from unnaive.apps.labelling.progress import Standing, describe_agreement
+from unnaive.apps.labelling.session_progress import Standing, describe_agreement
 from unnaive.base.errors import UnnaiveError
-from unnaive.curation.labelling.session import Labelling, Shown
+from unnaive.curation.labelling.labelling_session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
 PORTS = range(20_000, 30_000)

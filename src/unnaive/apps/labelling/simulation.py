@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.common.options import make_output_folders
 from unnaive.apps.common.screen import Progress, console, echo, plain_table, show_event
+from unnaive.apps.common.shared_options import make_output_folders
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
@@ -94,7 +94,7 @@ def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
 
     Mean accuracy against labels, with a band of one standard deviation over the seeds.
     """
-    from unnaive.evaluation.reports import page as html
+    from unnaive.evaluation.reports import html_page as html
     from unnaive.evaluation.reports.plots import curves_figure
     from unnaive.evaluation.summaries import MeasureCurve as MeasuredCurve
     from unnaive.io.writing.output_files import open_output

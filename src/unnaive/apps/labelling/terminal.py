@@ -6,9 +6,9 @@ from typing import Any
 
 from unnaive.apps.common.screen import console, echo
 from unnaive.apps.labelling import keys
-from unnaive.apps.labelling.progress import Standing
+from unnaive.apps.labelling.session_progress import Standing
 from unnaive.base.errors import UnnaiveError
-from unnaive.curation.labelling.session import Labelling, Shown
+from unnaive.curation.labelling.labelling_session import Labelling, Shown
 from unnaive.learning.explanation import percent
 
 LONGEST = 4000  # characters of a text that are shown

@@ -23,7 +23,7 @@ from unnaive.apps.common.web.answering import answer_errors_in_sentences, json_r
 from unnaive.apps.common.web.effects import Effect, declares, include_routers
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
-from unnaive.apps.common.web.page import make_page_router, read_static
+from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions
 from unnaive.apps.service.classify import DirectClassify

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.paths import CHANGED_MODELS, READ, READ_NAMED
+from unnaive.apps.common.path_options import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.common.screen import echo, note
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.extras import missing_extra

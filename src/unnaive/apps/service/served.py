@@ -19,10 +19,10 @@ from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
 from unnaive.curation.teaching.change_model import change_model, resolve_labels
 from unnaive.curation.teaching.changes import Change, Document
-from unnaive.curation.teaching.folds import write_fold
+from unnaive.curation.teaching.log_versions import PREVIOUS, PreviousFile
 from unnaive.curation.teaching.rebase import REBASE, rebase
-from unnaive.curation.teaching.record import TeachingRecord
-from unnaive.curation.teaching.record_versions import PREVIOUS, PreviousFile
+from unnaive.curation.teaching.saved_models import write_fold
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.types import Ids, Sparse
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.classes import class_findings, confused_classes
 from unnaive.curation.audit.duplicates import duplicate_findings, leaks_between
-from unnaive.curation.audit.fields import boilerplate_findings, column_findings
 from unnaive.curation.audit.findings import RELABEL, Finding, sort_findings
 from unnaive.curation.audit.label_errors import (
     MOST_CELLS,
@@ -22,8 +22,8 @@ from unnaive.curation.audit.label_errors import (
     leave_one_out_evidence,
     out_of_fold_evidence,
 )
+from unnaive.curation.audit.leaks import boilerplate_findings, column_findings
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
-from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.multilabel_errors import (
     estimate_label_errors,
     label_table,

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from unnaive.base.errors import count_noun
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import RELABEL, Finding
 from unnaive.curation.audit.label_errors import LabelEvidence
-from unnaive.curation.audit.material import AuditData
 from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
-from unnaive.learning.intervals import wilson_interval
+from unnaive.learning.confidence_interval import wilson_interval
 
 FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
 SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter without being typing errors

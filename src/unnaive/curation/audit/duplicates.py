@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from unnaive.base.types import Ids, Sparse
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import DROP, LOOK, RELABEL, Finding
-from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.minhash import Pairs, similar_pairs
 from unnaive.data.corpus import Corpus
 from unnaive.data.text_hashes import hash_texts

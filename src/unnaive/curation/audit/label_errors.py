@@ -20,8 +20,8 @@ from unnaive.curation.audit.unfinished import Unfinished
 from unnaive.data.folds import out_of_fold
 from unnaive.data.targets import one_label_matrix
 from unnaive.learning.calibration import Temperature
+from unnaive.learning.confidence_interval import wilson_interval
 from unnaive.learning.fit_calibration import fit_temperature
-from unnaive.learning.intervals import wilson_interval
 from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
 
 FoldProgress = Callable[[int, int], None]  # (steps done, total steps)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import LOOK, RELABEL, Finding
 from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, FoldProgress, count_errors
-from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.unfinished import Unfinished
 from unnaive.data.folds import out_of_fold
 from unnaive.learning.explanation import percent

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from unnaive.base.types import Sparse
+from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import DROP, Finding
-from unnaive.curation.audit.material import AuditData
 from unnaive.data.missing_values import is_missing_value
 from unnaive.text.languages import stop_list, stop_lists
 from unnaive.text.vocabulary import Vocabulary

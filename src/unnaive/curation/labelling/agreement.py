@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from unnaive.curation.labelling.record import IMPORTED, LabelRecord
+from unnaive.curation.labelling.label_log import IMPORTED, LabelRecord
 
 
 @dataclass(frozen=True)

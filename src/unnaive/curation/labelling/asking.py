@@ -2,7 +2,7 @@
 
 One question in ten is drawn at random; the running accuracy is measured on this sample. The first twenty questions are
 random too, since there is no model yet. The others are drawn from the 2 % of texts with the smallest margin between the
-two most probable classes of the linear model. With naive Bayes (linear.py says when it is used) they are drawn from
+two most probable classes of the linear model. With naive Bayes (label_model.py says when) they are drawn from
 10 % of the texts, and scores are divided by √length, since the smallest margins would otherwise be those of short
 texts. Texts similar to one of the last ten are skipped. While a class has no text yet, every second question is the
 text least similar to all labelled texts. If labelling starts from a model, the first twenty questions are texts unlike
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import UnknownName, choose
 from unnaive.base.types import Ids
-from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.learning.score_methods import largest_columns
 
 FIRST = 20  # random questions before the model is used

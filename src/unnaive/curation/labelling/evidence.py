@@ -14,7 +14,7 @@ from unnaive.text.sections import is_record, shown_spans
 from unnaive.text.tokens import spans
 
 if TYPE_CHECKING:
-    from unnaive.curation.labelling.pool import TextPool
+    from unnaive.curation.labelling.texts_to_label import TextPool
 
 
 def explain_terms(

@@ -14,7 +14,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.base.open_files import check_exists
-from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+from unnaive.curation.labelling.label_log import IMPORTED, LabelRecord, is_label_record
 from unnaive.data.fields.record_fields import decode_record
 from unnaive.io.endings import DELIMITERS, ENDINGS, TABLES, split_ending, written_format
 from unnaive.io.writing.output_files import open_output

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
-from unnaive.curation.labelling.record import KINDS, LabelRecord
+from unnaive.curation.labelling.label_log import KINDS, LabelRecord
 from unnaive.curation.labelling.seals import COLUMNS, is_as_written
 
 MOST = 100_000_000  # maximum number of rows to read, because a damaged file may claim any number

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 from unnaive.curation.labelling.asking import QuestionState, Strategy, next_question
-from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.data.corpus import Corpus
 from unnaive.data.word_vectors import WordVectors
 from unnaive.evaluation.significance import binomial_half

@@ -21,7 +21,7 @@ def noting_change(model: Path) -> Iterator[Callable[[str], None] | None]:
     if not model.with_name(model.name + SUFFIX).exists():
         yield None
         return
-    from unnaive.curation.teaching.record import TeachingRecord  # imports SQLite
+    from unnaive.curation.teaching.teaching_log import TeachingRecord  # imports SQLite
 
     record = TeachingRecord(model, alone=False)
     try:

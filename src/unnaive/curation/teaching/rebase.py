@@ -17,7 +17,7 @@ from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.curation.teaching.change_model import change_model, resolve_labels
 from unnaive.curation.teaching.changes import Change, Document
-from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.data.fields.record_fields import find_other_fields
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments

@@ -24,8 +24,8 @@ from unnaive.base.errors import UnnaiveWarning
 from unnaive.base.extras import import_extra
 from unnaive.base.types import Floats
 from unnaive.evaluation.abstention import AbstentionChoice, RiskCoverage
+from unnaive.evaluation.calibration_measures import Reliability
 from unnaive.evaluation.ranking import precision_recall, r_precision
-from unnaive.evaluation.reliability import Reliability
 from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.io.endings import FIGURES, choose_ending
 from unnaive.io.writing.output_files import open_output

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unnaive.interop.export.c_engines import check_c
 from unnaive.interop.export.c_header import DataSection, free_places, pack_sections
 from unnaive.interop.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
-from unnaive.interop.export.fasttext import PortableFastText, stored_arrays
+from unnaive.interop.export.portable_fasttext import PortableFastText, stored_arrays
 from unnaive.models.fasttext.binary_file import LOSSES
 from unnaive.models.fasttext.matrices import QuantisedMatrix
 from unnaive.models.fasttext.outputs import SIGMOIDS

@@ -11,7 +11,7 @@ from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.text_classifier import TextClassifier
-from unnaive.interop.fasttext.lines import read_labelled_lines
+from unnaive.interop.fasttext.fasttext_lines import read_labelled_lines
 from unnaive.interop.fasttext.model import FastTextModel
 
 LOSSES = ("softmax", "ova", "hs", "ns")

@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from unnaive.base.protocol import Protocol
+from unnaive.base.sklearn_protocol import Protocol
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.interop.integrations.skops_files import TRUSTED
 from unnaive.models.catalogue import MODELS, find_model

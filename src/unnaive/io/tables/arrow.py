@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import BATCH_ROWS
+from unnaive.io.read_options import BATCH_ROWS
 from unnaive.io.tables.binary_tables import ParquetTable, explain_arrow_errors
 from unnaive.io.tables.native_parser import NotPlain, distinct_strings, map_in_order
 from unnaive.text.buffer import TextBuffer, as_texts

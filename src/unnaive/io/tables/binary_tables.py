@@ -13,7 +13,7 @@ from unnaive.base.errors import BadData, choose
 from unnaive.base.extras import import_extra
 from unnaive.base.open_files import STDIN, UNPACKED_FREELY, ByteSource, check_exists
 from unnaive.io.fields.columns import join_names
-from unnaive.io.options import BATCH_ROWS, ReadOptions
+from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import find_header
 from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
 

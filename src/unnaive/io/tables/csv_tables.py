@@ -13,10 +13,10 @@ from unnaive.base.errors import BadData
 from unnaive.base.open_files import ByteSource
 from unnaive.data.fields.profiles import looks_like_data, shorten_cell
 from unnaive.io.endings import DELIMITERS, read_format
-from unnaive.io.lines import read_lines
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.csv_records import CsvRecord, RecordReader
 from unnaive.io.tables.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
+from unnaive.io.text_encoding import read_lines
 
 
 class CsvTable(Table):

@@ -14,9 +14,9 @@ from unnaive.base.types import RowValues
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.endings import split_ending
 from unnaive.io.fields.columns import join_names
-from unnaive.io.lines import Lines, read_lines
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
+from unnaive.io.text_encoding import Lines, read_lines
 from unnaive.text.field import Field, field_kinds
 
 DEEPEST_KEY = 6  # maximum depth of keys with dots

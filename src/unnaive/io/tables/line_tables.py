@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unnaive.base.open_files import ByteSource
-from unnaive.io.lines import read_lines
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import Table, split_into_batches
+from unnaive.io.text_encoding import read_lines
 
 
 class LineTable(Table):

@@ -16,9 +16,9 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import ByteSource
 from unnaive.io.endings import split_ending
-from unnaive.io.lines import CODE_PAGES, WESTERN, decode_code_page, open_source, read_lines
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import Table, TableSample, split_into_batches
+from unnaive.io.text_encoding import CODE_PAGES, WESTERN, decode_code_page, open_source, read_lines
 from unnaive.text.encoded_words import decode_as
 from unnaive.text.messages import header_fields
 

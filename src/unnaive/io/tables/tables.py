@@ -12,7 +12,7 @@ from unnaive.base.errors import BadData
 if TYPE_CHECKING:
     from typing import Self
 
-    from unnaive.io.options import ReadOptions
+    from unnaive.io.read_options import ReadOptions
 
 BATCH_CHARACTERS = 1 << 23  # maximum size of a batch
 SAMPLE_ROWS = 200  # inspected to find the delimiter, the header and the columns

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import Table, TableSample
 
 

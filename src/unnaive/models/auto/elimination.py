@@ -10,7 +10,7 @@ import numpy as np
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.pooling import PoolWeights, fit_pool
+from unnaive.models.auto.pool_weights import PoolWeights, fit_pool
 
 ALL = 1_000  # candidates of a family, more than any has
 ROUNDS = {0: ALL, 200: 2}  # number of held-out documents → number of candidates of each family that go on

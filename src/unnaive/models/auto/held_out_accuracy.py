@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.types import Ids
-from unnaive.learning.intervals import wilson_interval
+from unnaive.learning.confidence_interval import wilson_interval
 
 FASTEST = 0.5  # errors fall no faster than n^−FASTEST as documents are added
 

@@ -37,7 +37,6 @@ from unnaive.models.auto.plan import (
 )
 from unnaive.models.auto.recipe import Recipe, check_recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
-from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.search import (
     CandidateSearch,
@@ -48,6 +47,7 @@ from unnaive.models.auto.search import (
     make_recipe,
     pool_views,
 )
+from unnaive.models.auto.search_report import make_report, without_measures
 from unnaive.models.auto.vector_views import (
     AnyVectors,
     Vectors,

@@ -19,7 +19,7 @@ from typing import Any
 from unnaive.base.errors import BadModel
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import DEAR, FAMILIES
-from unnaive.models.auto.report import check_report
+from unnaive.models.auto.search_report import check_report
 from unnaive.models.auto.views import is_view_name
 
 Recipe = dict[str, Any]

@@ -18,7 +18,7 @@ from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.elimination import SHRINK, Judged, best_of_families, count_going_on, find_helpful
 from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
-from unnaive.models.auto.pooling import (
+from unnaive.models.auto.pool_weights import (
     PoolWeights,
     fit_pool,
     fit_saturation,

@@ -1,4 +1,4 @@
-"""FastTextScorer: the weights of an imported model as arrays; documents.py reads texts for it."""
+"""FastTextScorer: the weights of an imported model as arrays; score_texts.py reads texts for it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class FastTextScorer(Scorer):
 
     def text_reader(self, vocabulary: Vocabulary, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
         """The reader of texts, because fastText has its own rules for words, hashes and n-grams."""
-        from unnaive.models.fasttext.documents import FastTextDocuments
+        from unnaive.models.fasttext.score_texts import FastTextDocuments
 
         return FastTextDocuments(self, vocabulary, classes, n_jobs)
 

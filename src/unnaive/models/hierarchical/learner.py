@@ -27,7 +27,7 @@ from unnaive.data.weighting import presence
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
-from unnaive.linear.selection import class_gain, informative_terms
+from unnaive.linear.term_selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.em import EmSearch, StartTables, run_em

@@ -1,6 +1,6 @@
 // Squared row norms of BᵀB for binary documents, one row at a time: no terms × terms or documents × documents matrix is
 // stored, only one counter for each term or document. The specification is gram_row_squares_by_blocks of
-// models/higher_order/paths.py.
+// models/higher_order/term_paths.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 

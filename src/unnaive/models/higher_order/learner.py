@@ -1,4 +1,4 @@
-"""Higher-order smoothing (HOS) and higher-order naive Bayes (HONB): probabilities from the paths that paths.py counts.
+"""Higher-order smoothing (HOS) and higher-order naive Bayes (HONB), from the paths of second_order_paths.py.
 
 Poyraz, Kilimci and Ganiz (2012), "A Novel Semantic Smoothing Method Based on Higher Order Paths for Text
 Classification"; HONB after Ganiz, George and Pottenger (2011). Both end in an ordinary Linear.
@@ -14,8 +14,8 @@ from scipy.sparse import csr_array, hstack
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.progress import report_classes
-from unnaive.base.protocol import available_if
 from unnaive.base.settings import setting
+from unnaive.base.sklearn_protocol import available_if
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.named_counts import over_classes
 from unnaive.data.targets import Targets, check_known_classes, class_columns, sorted_classes
@@ -27,7 +27,7 @@ from unnaive.learning.traits import Traits
 from unnaive.linear.linear import refuse_full_table
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 from unnaive.models.higher_order.path_scorer import PathScorer
-from unnaive.models.higher_order.paths import FirstPass, SecondPass, TermSums, class_paths_as_published
+from unnaive.models.higher_order.second_order_paths import FirstPass, SecondPass, TermSums, class_paths_as_published
 from unnaive.models.higher_order.smoothing import (
     BERNOULLI,
     Mixture,

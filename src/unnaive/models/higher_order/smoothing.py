@@ -10,7 +10,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.data.weighting import Weighting
 from unnaive.linear.linear import Linear
-from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths
+from unnaive.models.higher_order.second_order_paths import FirstPass, SecondPass, class_paths
 
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone can be zero
 NO_ODDS = 1e6  # instead of infinite prior log-odds, for a class that all documents have, or none

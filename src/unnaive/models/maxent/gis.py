@@ -1,7 +1,7 @@
 """Generalised iterative scaling: conditional maximum likelihood, one pass over the documents per iteration.
 
 Darroch and Ratcliff (1972) as in the maxent-bridge paper: no bias, no prior, and a feature (class, term) that never
-occurs is absent, that is, its weight stays 0. stopping.py decides when to stop.
+occurs is absent, that is, its weight stays 0. convergence.py decides when to stop.
 
 Most terms occur in few classes, but most occurrences are of terms that all classes have. So the weights are one flat
 array (`Cells`): a full row for each term that many classes have, then a list of cells for each other term.
@@ -26,7 +26,7 @@ from unnaive.data import products
 from unnaive.data.weighting import Weighting
 from unnaive.linear.linear import Linear
 from unnaive.models.maxent.bridge import to_naive_bayes
-from unnaive.models.maxent.stopping import Step
+from unnaive.models.maxent.convergence import Step
 
 SMALLEST = 1e-300  # minimum of expected counts: a posterior of 0 would need an infinite step
 

@@ -1,7 +1,7 @@
 """Maximum entropy: a log-linear model of the class given the document, by L-BFGS with a prior or by GIS.
 
-This file has the features, the start and multilabel targets. gis.py and lbfgs.py iterate, stopping.py decides when to
-stop, and bridge.py maps the result to naive Bayes and back.
+This file has the features, the start and multilabel targets. gis.py and lbfgs.py iterate, convergence.py decides when
+to stop, and bridge.py maps the result to naive Bayes and back.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
+from unnaive.models.maxent.convergence import RowNumbers, Step, Stopping, Trainer, run_solver
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import (
     InSpan,
@@ -43,7 +44,6 @@ from unnaive.models.maxent.lbfgs import (
     softmax_loss,
     squared_lengths,
 )
-from unnaive.models.maxent.stopping import RowNumbers, Step, Stopping, Trainer, run_solver
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.models.svm.solver import softmax

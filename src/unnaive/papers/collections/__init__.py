@@ -4,7 +4,7 @@
     corpus = load("reuters", view="modapte-90")        # found in UNNAIVE_DATA or the user's cache
     corpus = load("20newsgroups", data="downloads")    # or in a folder, or in an archive, named here
 
-catalogue.py describes the collections, fetching.py downloads them.
+known_collections.py describes the collections, fetching.py downloads them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.open_files import hash_file
 from unnaive.data.corpus import Corpus
 from unnaive.papers.collections.archives import ArchiveMember, read_members
-from unnaive.papers.collections.catalogue import COLLECTIONS, Collection
+from unnaive.papers.collections.known_collections import COLLECTIONS, Collection
 
 __all__ = [
     "COLLECTIONS",

@@ -20,7 +20,7 @@ from unnaive.base.errors import BadData, choose
 from unnaive.base.open_files import hash_file
 from unnaive.papers.collections import check_archive
 from unnaive.papers.collections.archives import LARGEST
-from unnaive.papers.collections.catalogue import COLLECTIONS, Collection
+from unnaive.papers.collections.known_collections import COLLECTIONS, Collection
 
 DownloadProgress = Callable[[int, int | None], None]
 """Called with the bytes so far and, if the server sends it, the total."""

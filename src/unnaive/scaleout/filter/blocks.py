@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.extras import import_extra
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import ReadOptions
+from unnaive.io.read_options import ReadOptions
 
 GZIP_LEVEL = 6
 BLOCK_BYTES = 4 << 20  # bytes of lines or records scored at a time

@@ -12,11 +12,11 @@ import numpy as np
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Floats
 from unnaive.evaluation.recall_threshold import RecallThreshold
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.scaleout.filter.filter_tally import BIN_WIDTH, LOWEST, FilterTally, SampledText
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.run import FilterOutcome
-from unnaive.scaleout.filter.tally import BIN_WIDTH, LOWEST, FilterTally, SampledText
 
 MOST_BARS = 60
 SHARDS_SHOWN = 50

@@ -17,7 +17,7 @@ from unnaive.base.open_files import ByteSource
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.batches import join_texts
 from unnaive.io.fields.columns import Columns, join_names
-from unnaive.io.options import BATCH_ROWS
+from unnaive.io.read_options import BATCH_ROWS
 from unnaive.io.row_reader import parse_text
 from unnaive.io.tables.arrow import ArrowCells
 from unnaive.io.tables.binary_tables import ParquetTable, explain_arrow_errors

@@ -9,7 +9,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.open_files import STDIN, open_bytes
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import Columns
-from unnaive.io.options import ReadLog
+from unnaive.io.read_options import ReadLog
 from unnaive.learning.fitted import FittedModel
 from unnaive.scaleout.filter.blocks import ShardReading
 from unnaive.scaleout.filter.shards import ShardJob

@@ -17,10 +17,10 @@ from unnaive.base.types import Floats
 from unnaive.io.tables.native_parser import map_in_order
 from unnaive.io.writing.output_files import open_output
 from unnaive.scaleout.filter.blocks import Shard, ShardReading, TextBlock
-from unnaive.scaleout.filter.filter_record import FilterRecord, describe_source
+from unnaive.scaleout.filter.filter_log import FilterRecord, describe_source
+from unnaive.scaleout.filter.filter_tally import FilterTally, tally_block
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.shards import ShardJob
-from unnaive.scaleout.filter.tally import FilterTally, tally_block
 from unnaive.text.backend import thread_count
 from unnaive.text.messages import read_message
 

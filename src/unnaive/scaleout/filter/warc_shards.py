@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import STDIN, STDIN_NAME, open_bytes
-from unnaive.io.lines import decode_code_page
+from unnaive.io.text_encoding import decode_code_page
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, finish_packed, pack_bytes
 from unnaive.scaleout.filter.http_content import decode_body
 from unnaive.text.encoded_words import decode_as

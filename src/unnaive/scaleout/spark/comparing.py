@@ -9,7 +9,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.measures import find_measure
-from unnaive.evaluation.records import Record, versions
+from unnaive.evaluation.results import Record, versions
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
 from unnaive.scaleout.spark.counting import count_rows

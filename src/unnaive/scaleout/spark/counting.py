@@ -18,9 +18,9 @@ from unnaive.data.accumulator import Accumulator, name_counts
 from unnaive.data.corpus import check_some_documents
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.runs import Run, merge_runs
+from unnaive.data.sorted_runs import Run, merge_runs
 from unnaive.scaleout.spark.rows import complete_rows, has_label_arrays, report_missing
-from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.tokens import TokenRule
 
 RUN_SCHEMA = "part int, n_rows long, left_out long, several long, run binary"

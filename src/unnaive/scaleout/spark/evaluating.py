@@ -14,7 +14,7 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.evaluation.tally import Tally
 from unnaive.scaleout.spark.rows import complete_rows, labelled_rows, report_missing
 from unnaive.scaleout.spark.scoring import predicted_labels, without_memory
-from unnaive.scaleout.spark.session import map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import map_in_arrow, reading_errors
 
 SCHEMA = "label string, what string, n bigint"
 

@@ -16,7 +16,7 @@ from unnaive.io.fields.evident_fields import add_evident_fields
 from unnaive.io.inspection import Inspection
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
-from unnaive.scaleout.spark.session import reading_errors
+from unnaive.scaleout.spark.spark_session import reading_errors
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
 SAMPLE = 200  # rows read to choose the columns

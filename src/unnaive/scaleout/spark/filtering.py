@@ -16,7 +16,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.scoring import without_memory
-from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
+from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
 
 
 def filter_texts(

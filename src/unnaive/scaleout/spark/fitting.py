@@ -29,8 +29,8 @@ from unnaive.scaleout.spark.rows import (
     report_missing,
     text_or_records,
 )
-from unnaive.scaleout.spark.session import require_pyspark
 from unnaive.scaleout.spark.soft_rows import check_soft_model, count_soft_rows, soft_rows
+from unnaive.scaleout.spark.spark_session import require_pyspark
 from unnaive.text.field import Field, Fields, field_kinds, read_fields, vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

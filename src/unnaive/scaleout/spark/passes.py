@@ -16,7 +16,7 @@ from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import Weighting
 from unnaive.scaleout.spark.rows import complete_rows
-from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -10,7 +10,7 @@ from unnaive.classifier.model_file import load_model, save
 from unnaive.learning.fitted import FittedModel
 from unnaive.scaleout.spark.fitting import fit
 from unnaive.scaleout.spark.scoring import transform
-from unnaive.scaleout.spark.session import require_pyspark
+from unnaive.scaleout.spark.spark_session import require_pyspark
 
 require_pyspark()
 

@@ -18,7 +18,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_labels import TopLabels
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
-from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
+from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
 
 SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
 ARROW_TYPES: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}

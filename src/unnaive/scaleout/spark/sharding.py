@@ -23,7 +23,7 @@ from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import HyperplaneMean, ShardDocuments, ShardSolution, ShardTask
 from unnaive.scaleout.spark.passes import BLOCK, pack_table, unpack_table
 from unnaive.scaleout.spark.rows import BatchReader, read_label_batch
-from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

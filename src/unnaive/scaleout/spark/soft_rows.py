@@ -18,8 +18,8 @@ from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
 from unnaive.data.accumulator import LabelCodes
 from unnaive.data.counts import Counts
-from unnaive.data.runs import Run, merge_runs
 from unnaive.data.soft_labels import UNITS, expand_probabilities
+from unnaive.data.sorted_runs import Run, merge_runs
 from unnaive.io.fields.columns import join_names
 from unnaive.io.labels import name_flags
 from unnaive.io.soft_columns import PREFIX

@@ -21,8 +21,9 @@ from unnaive.data.weighting import Weighting, counted_weighting
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.scorer import Scorer
 from unnaive.models.higher_order.learner import HigherOrderSmoothing, path_labels
-from unnaive.models.higher_order.paths import FirstPass, SecondPass
+from unnaive.models.higher_order.second_order_paths import FirstPass, SecondPass
 from unnaive.models.higher_order.smoothing import Mixture, smoothed
+from unnaive.models.maxent.convergence import Step, Stopping, run_solver
 from unnaive.models.maxent.gis import ActiveCells, CellDocuments, Scaling, aligned_zeros
 from unnaive.models.maxent.lbfgs import (
     Ray,
@@ -34,7 +35,6 @@ from unnaive.models.maxent.lbfgs import (
     squared_lengths,
 )
 from unnaive.models.maxent.learner import SOLVERS, MaxEnt
-from unnaive.models.maxent.stopping import Step, Stopping, run_solver
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.scaleout.spark.passes import CountedDocuments
 

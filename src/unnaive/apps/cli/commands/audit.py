@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.guard import refuse_inputs
+from unnaive.apps.cli.overwriting import refuse_inputs
 from unnaive.apps.cli.word_options import token_options
-from unnaive.apps.common.options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, reading
-from unnaive.apps.common.paths import READ, WRITTEN, written_into
+from unnaive.apps.common.path_options import READ, WRITTEN, written_into
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, reading
 from unnaive.base.errors import Interrupted, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -98,8 +98,8 @@ def audit(
     """
     from unnaive.apps.common.output import write_text, write_whole_table
     from unnaive.apps.common.screen import Progress
+    from unnaive.curation.audit.audit_page import audit_page
     from unnaive.curation.audit.findings import COLUMNS
-    from unnaive.curation.audit.page import audit_page
     from unnaive.io.endings import written_format
     from unnaive.text.tokens import TokenRule
     from unnaive.workflows.audit import audit_file
@@ -192,8 +192,8 @@ def show_audit(audit: Audit) -> None:
     from rich.markup import escape
 
     from unnaive.apps.common.screen import console, plain_table, shorten_text
+    from unnaive.curation.audit.audit_page import drift_sentence, error_sentence
     from unnaive.curation.audit.findings import KINDS, count_kinds
-    from unnaive.curation.audit.page import drift_sentence, error_sentence
 
     screen = console()
     sizes = f"{count_noun(audit.n_docs, 'document')}, {count_noun(audit.n_classes, 'class', 'classes')}"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.common.declared import command_option
-from unnaive.apps.common.options import AsJson, ChangedModel, KeyFile, parse_select, reading
-from unnaive.apps.common.paths import READ, WRITTEN, WRITTEN_MODEL
+from unnaive.apps.common.path_options import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.common.screen import Progress, echo
+from unnaive.apps.common.shared_options import AsJson, ChangedModel, KeyFile, parse_select, reading
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
@@ -206,8 +206,8 @@ def forget(
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
     """
-    from unnaive.apps.common.options import make_output_folders
     from unnaive.apps.common.output import say_what_was_written
+    from unnaive.apps.common.shared_options import make_output_folders
     from unnaive.workflows.change import forget_file
 
     make_output_folders([receipt])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, make_output_folders, reading
-from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, make_output_folders, reading
 from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -164,7 +164,7 @@ def spell_list(labels: tuple[str, ...], like: str) -> str:
 
 def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], types: ColumnTypes) -> tuple[int, int]:
     """(rows read, rows written) to a file, atomically; `types` of columns, for Parquet."""
-    from unnaive.io.options import BATCH_ROWS
+    from unnaive.io.read_options import BATCH_ROWS
     from unnaive.io.writing.table_writer import open_table_writer
 
     n_read = n_written = 0

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson
-from unnaive.apps.common.paths import READ, written_into
+from unnaive.apps.common.path_options import READ, written_into
 from unnaive.apps.common.screen import console, echo
+from unnaive.apps.common.shared_options import AsJson
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 

@@ -9,7 +9,10 @@ import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
 from unnaive.apps.cli.word_options import token_options
-from unnaive.apps.common.options import (
+from unnaive.apps.common.output import say_what_was_written, write_text
+from unnaive.apps.common.path_options import EXTENDED, READ
+from unnaive.apps.common.screen import Progress, echo
+from unnaive.apps.common.shared_options import (
     OUTPUT,
     STDOUT,
     Archives,
@@ -23,14 +26,11 @@ from unnaive.apps.common.options import (
     reading,
     split_list,
 )
-from unnaive.apps.common.output import say_what_was_written, write_text
-from unnaive.apps.common.paths import EXTENDED, READ
-from unnaive.apps.common.screen import Progress, echo
 from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.evaluation.grids import Grid
-    from unnaive.evaluation.records import Record
+    from unnaive.evaluation.results import Record
     from unnaive.evaluation.summaries import PairwiseTest
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
@@ -153,7 +153,7 @@ def run_on_spark(
     spark: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule, records: Path | None
 ) -> tuple[list[Record], Path]:
     """Run the plan on Spark; returns the results and the file that has them."""
-    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.results import RecordFile
     from unnaive.workflows.spark_jobs import compare_on_spark
 
     results = compare_on_spark(spark, plan, source, rule)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.common.options import AsJson, ModelFile, reading
-from unnaive.apps.common.paths import WRITTEN_MODEL
+from unnaive.apps.common.path_options import WRITTEN_MODEL
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, ModelFile, reading
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.paths import written_into
+from unnaive.apps.common.path_options import written_into
 
 if TYPE_CHECKING:
     from rich.console import Console

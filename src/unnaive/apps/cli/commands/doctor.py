@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from unnaive.apps.common.options import Archives, AsJson
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import Archives, AsJson
 from unnaive.base.visible_text import visible_json
 
 PACKAGES = ("numpy", "scipy", "threadpoolctl", "safetensors", "typer", "rich")

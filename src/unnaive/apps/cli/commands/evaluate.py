@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark, show_spark_measures
-from unnaive.apps.common.options import AsJson, Html, Markdown, ModelFile, reading
-from unnaive.apps.common.paths import READ
+from unnaive.apps.common.path_options import READ
 from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
+from unnaive.apps.common.shared_options import AsJson, Html, Markdown, ModelFile, reading
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
     from unnaive.evaluation.abstention import AbstentionChoice
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.out_of_scope import OutOfScope
-    from unnaive.evaluation.records import Record
+    from unnaive.evaluation.results import Record
     from unnaive.io.datafiles import DataFile
 
 
@@ -71,7 +71,7 @@ def evaluate(
     """
     from unnaive.apps.common.output import write_text
     from unnaive.apps.common.screen import Progress, say_summary
-    from unnaive.evaluation.report import as_markdown
+    from unnaive.evaluation.evaluation_report import as_markdown
     from unnaive.workflows.evaluate import evaluate_file
 
     spark = choose_engine(engine, master, ship)
@@ -143,7 +143,7 @@ def last_comparison(path: Path) -> list[Record]:
     """The last comparison in a file of records."""
     from unnaive.base.errors import BadData
     from unnaive.base.open_files import check_exists
-    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.results import RecordFile
     from unnaive.evaluation.summaries import group_comparisons
 
     comparisons = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
@@ -156,7 +156,7 @@ def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None
     """The report for people."""
     from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
-    from unnaive.evaluation.report import (
+    from unnaive.evaluation.evaluation_report import (
         ABSTENTION,
         ABSTENTION_NOTE,
         COVERAGE,
@@ -263,7 +263,7 @@ def printed_class_table(evaluation: Evaluation) -> Any:
     from rich.markup import escape
 
     from unnaive.apps.common.screen import console, plain_table
-    from unnaive.evaluation.report import class_rows, worst_of_largest
+    from unnaive.evaluation.evaluation_report import class_rows, worst_of_largest
 
     narrow = console().width < NARROW
     table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",

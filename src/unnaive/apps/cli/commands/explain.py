@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, Html, ModelFile
-from unnaive.apps.common.paths import READ_INLINE
+from unnaive.apps.common.path_options import READ_INLINE
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, Html, ModelFile
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:

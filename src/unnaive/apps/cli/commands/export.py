@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson
-from unnaive.apps.common.paths import READ, written_into
+from unnaive.apps.common.path_options import READ, written_into
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
     from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
-    from unnaive.interop.export.folders import check_folder_writable, export_model, find_target
+    from unnaive.interop.export.export_folder import check_folder_writable, export_model, find_target
 
     find_target(to)
     if page and to != "js":
@@ -104,7 +104,7 @@ def make_page(fitted: FittedModel) -> str:
 def show_check(folder: Path, *, as_json: bool) -> None:
     """Print how the export agrees with its conformance file; an error if it does not."""
     from unnaive.base.errors import UnnaiveError
-    from unnaive.interop.export.folders import check_export
+    from unnaive.interop.export.export_folder import check_export
 
     agreements = check_export(folder)
     if as_json:

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import FIELD_OPTIONS, STDOUT, AsJson, Html, ModelFile, make_output_folders, reading
-from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, note
+from unnaive.apps.common.shared_options import (
+    FIELD_OPTIONS,
+    STDOUT,
+    AsJson,
+    Html,
+    ModelFile,
+    make_output_folders,
+    reading,
+)
 from unnaive.base.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -176,7 +184,7 @@ def choose_rule(
 def refuse_foreign_files(plan: ShardPlan) -> None:
     """Raise an error if files that no filter has written would be overwritten in the output folder."""
     from unnaive.base.errors import UnnaiveError
-    from unnaive.scaleout.filter.filter_record import RECORD_NAME
+    from unnaive.scaleout.filter.filter_log import RECORD_NAME
 
     if plan.folder is None or (plan.folder / RECORD_NAME).exists():
         return
@@ -194,7 +202,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     from unnaive.apps.common.screen import Progress
     from unnaive.base.errors import BadData, UnnaiveError, count_noun
     from unnaive.base.open_files import STDIN, hash_file
-    from unnaive.scaleout.filter.filter_record import open_filter_record
+    from unnaive.scaleout.filter.filter_log import open_filter_record
     from unnaive.scaleout.filter.reading import choose_reading
     from unnaive.scaleout.filter.run import FilterOutcome, filter_shards
 

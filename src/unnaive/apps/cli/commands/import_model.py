@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from unnaive.apps.common.options import AsJson
-from unnaive.apps.common.paths import READ, WRITTEN_MODEL
+from unnaive.apps.common.path_options import READ, WRITTEN_MODEL
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson
 from unnaive.base.visible_text import visible_json
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, ModelFile
-from unnaive.apps.common.paths import WRITTEN
+from unnaive.apps.common.path_options import WRITTEN
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, ModelFile
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.guard import refuse_inputs
-from unnaive.apps.common.options import Archives, make_output_folders, reading
-from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.cli.overwriting import refuse_inputs
+from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, show_event
+from unnaive.apps.common.shared_options import Archives, make_output_folders, reading
 from unnaive.base.errors import BadData, choose
 from unnaive.workflows.corpora import has_own_split, read_corpus
 
@@ -93,8 +93,8 @@ def holds_records(path: Path) -> bool:
 def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
     """A learning or vocabulary curve from records; of the last comparison in the file that has one."""
     from unnaive.evaluation.grids import short_name
-    from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.reports.plots import curves_figure
+    from unnaive.evaluation.results import RecordFile
     from unnaive.evaluation.summaries import group_comparisons, learning_curves, vocabulary_curves
 
     comparisons = list(group_comparisons(RecordFile(path).read()).values())
@@ -122,8 +122,8 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     """The results of a model on labelled data."""
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
+    from unnaive.evaluation.evaluation_report import abstention_choices, classes_by_size
     from unnaive.evaluation.grids import short_name
-    from unnaive.evaluation.report import abstention_choices, classes_by_size
     from unnaive.evaluation.reports import plots
     from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.feedback import Feedback

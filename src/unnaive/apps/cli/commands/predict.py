@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
-from unnaive.apps.common.options import AsJson, ModelFile, reading
-from unnaive.apps.common.paths import WRITTEN
+from unnaive.apps.common.path_options import WRITTEN
 from unnaive.apps.common.screen import Progress, echo, is_quiet, note, say_summary
+from unnaive.apps.common.shared_options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.common.options import AsJson, ChangedModel
-from unnaive.apps.common.paths import EXTENDED, WRITTEN_MODEL
+from unnaive.apps.common.path_options import EXTENDED, WRITTEN_MODEL
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, ChangedModel
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
@@ -51,10 +51,10 @@ def rebase(
     """
     from unnaive.base.open_files import check_exists, hash_file
     from unnaive.classifier.model_file import check_writable, load_model
-    from unnaive.curation.teaching.folds import write_fold
     from unnaive.curation.teaching.rebase import REBASE
     from unnaive.curation.teaching.rebase import rebase as carry_over
-    from unnaive.curation.teaching.record import TeachingRecord
+    from unnaive.curation.teaching.saved_models import write_fold
+    from unnaive.curation.teaching.teaching_log import TeachingRecord
 
     target = check_writable(output or model)
     fitted = load_model(model)

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.common.options import (
+from unnaive.apps.common.output import write_text
+from unnaive.apps.common.path_options import written_into
+from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import (
     OUTPUT,
     STDOUT,
     Archives,
@@ -22,15 +25,12 @@ from unnaive.apps.common.options import (
     make_output_folders,
     split_list,
 )
-from unnaive.apps.common.output import write_text
-from unnaive.apps.common.paths import written_into
-from unnaive.apps.common.screen import echo
 from unnaive.workflows.corpora import check_archives
 
 if TYPE_CHECKING:
     from unnaive.papers.comparison import TableComparison
-    from unnaive.papers.runs import PaperRun
-    from unnaive.papers.tables import PublishedTable
+    from unnaive.papers.paper_run import PaperRun
+    from unnaive.papers.published_tables import PublishedTable
 
 
 def register(app: typer.Typer) -> None:
@@ -78,8 +78,8 @@ def reproduce(
     from unnaive.apps.common.screen import Progress
     from unnaive.base.errors import UnnaiveError
     from unnaive.papers.comparison import UNEXPLAINED
-    from unnaive.papers.runs import PaperRun
-    from unnaive.papers.tables import read_paper
+    from unnaive.papers.paper_run import PaperRun
+    from unnaive.papers.published_tables import read_paper
 
     tables = read_paper(paper).select_tables(table)
     wanted = tuple(check_paper_models(tables, split_list(models))) if models is not None else None
@@ -99,7 +99,7 @@ def check_paper_models(tables: Sequence[PublishedTable], names: list[str]) -> li
     """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
     from unnaive.base.errors import choose
     from unnaive.models.catalogue import MODELS
-    from unnaive.papers.runs import family
+    from unnaive.papers.paper_run import family
 
     labels = {label for table in tables for label in table.models}
     behind = {model for table in tables for model in table.models.values()} or set(MODELS)
@@ -114,8 +114,8 @@ def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: boo
 
     from unnaive.papers.comparison import reproduce as run_tables
     from unnaive.papers.comparison import summary_line
+    from unnaive.papers.published_tables import read_paper
     from unnaive.papers.render import LEGEND, QUICK, tables_as_text
-    from unnaive.papers.tables import read_paper
 
     about, done = read_paper(paper), []
     if not quiet:
@@ -141,8 +141,8 @@ def write_files(
     json_file: Path | None,
 ) -> None:
     """Write the requested files."""
+    from unnaive.papers.published_tables import read_paper
     from unnaive.papers.render import as_html, tables_as_json, tables_as_markdown
-    from unnaive.papers.tables import read_paper
 
     if html is not None:
         write_text(html, as_html(read_paper(paper), done, run))

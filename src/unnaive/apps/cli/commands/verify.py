@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from unnaive.apps.common.options import AsJson, KeyFile, ModelFile
-from unnaive.apps.common.paths import READ
+from unnaive.apps.common.path_options import READ
 from unnaive.apps.common.screen import echo
+from unnaive.apps.common.shared_options import AsJson, KeyFile, ModelFile
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
-from unnaive.io.options import COLUMN_OPTIONS
+from unnaive.io.read_options import COLUMN_OPTIONS
 
 WORDS = {True: "yes", False: "NO", None: "not checked"}
 
@@ -68,7 +68,7 @@ def verify(
     unnaive forget tickets.model tickets/test.csv --label queue --receipt forgotten.json
     unnaive verify tickets.model --receipt forgotten.json --against tickets/train.csv --label queue
     """
-    from unnaive.apps.common.options import data_file, shared_defaults
+    from unnaive.apps.common.shared_options import data_file, shared_defaults
     from unnaive.workflows.verify import verify_file
 
     columns = shared_defaults() | {"text": text, "label": label}

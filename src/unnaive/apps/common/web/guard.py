@@ -17,9 +17,9 @@ from unnaive.apps.common.web.effects import Effect, RouteEffect, RouteEffects
 from unnaive.apps.common.web.inflating import InflatedBody, Message, Receive, check_encoding
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.metrics import Metrics
-from unnaive.apps.common.web.quotas import Quotas, Use
 from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.common.web.sessions import Headers
+from unnaive.apps.common.web.too_many_requests import Quotas, Use
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]

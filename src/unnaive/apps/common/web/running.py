@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from unnaive.apps.common.web.http_connections import EdgeProtocol
 from unnaive.apps.common.web.limits import Limits
-from unnaive.apps.common.web.protocol import EdgeProtocol
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.system import count_descriptors
 

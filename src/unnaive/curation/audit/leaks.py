@@ -18,11 +18,11 @@ import numpy as np
 
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Ids
+from unnaive.curation.audit.audit_input import AuditData, excerpt
 from unnaive.curation.audit.findings import Finding
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
-from unnaive.curation.audit.material import AuditData, excerpt
 from unnaive.evaluation.significance import holm
-from unnaive.learning.intervals import wilson_interval
+from unnaive.learning.confidence_interval import wilson_interval
 from unnaive.text.counting import TextCounter
 from unnaive.text.sections import is_record
 

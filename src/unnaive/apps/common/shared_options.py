@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.common.declared import command_option, command_parameter, read_parameters, show_parameters
-from unnaive.apps.common.paths import CHANGED_MODEL, READ, WRITTEN
+from unnaive.apps.common.path_options import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
+from unnaive.io.read_options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def shared_defaults() -> dict[str, Any]:
 def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **values: Any) -> DataFile:
     """The data file for these options: `values` has a value for each of them."""
     from unnaive.io.datafiles import DataFile
-    from unnaive.io.options import ReadOptions
+    from unnaive.io.read_options import ReadOptions
 
     reading = {name: values[name] for name in _READING} | {"max_line": values["max_line"] << 20, "ahead": ahead}
     if reading["delimiter"] is not None:

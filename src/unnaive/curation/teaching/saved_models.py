@@ -7,7 +7,7 @@ from pathlib import Path
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
-from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.learning.fitted import FittedModel
 
 

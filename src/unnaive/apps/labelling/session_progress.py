@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unnaive.curation.labelling import stopping
+from unnaive.curation.labelling import when_to_stop
 from unnaive.curation.labelling.agreement import agreements
-from unnaive.curation.labelling.session import Labelling
+from unnaive.curation.labelling.labelling_session import Labelling
 
 EVERY = 10  # labels between two checks
 
@@ -15,12 +15,12 @@ class Standing:
     """The stopping criteria, checked again every ten labels."""
 
     def __init__(self) -> None:
-        self._stability = stopping.Stability()
+        self._stability = when_to_stop.Stability()
         self._looked = -EVERY
         self._found: dict[str, Any] = {}
 
     def look(self, labelling: Labelling) -> dict[str, Any]:
-        """The stopping criteria as JSON values (`stopping.to_dict`)."""
+        """The stopping criteria as JSON values (`when_to_stop.to_dict`)."""
         labelled = len(labelling.pool.labels)
         if self._found and abs(labelled - self._looked) < EVERY:
             return self._found
@@ -28,12 +28,12 @@ class Standing:
         self._stability.look(labelling.learner)
         answers = labelling.random_answers()
         texts = [answer.text for answer in answers if answer.text is not None]
-        accuracy = stopping.running_accuracy(labelling.learner, texts)
+        accuracy = when_to_stop.running_accuracy(labelling.learner, texts)
         suggested = [(position, answer) for position, answer in enumerate(answers) if answer.suggested is not None]
         n_before = labels_before([answer.id for _, answer in suggested], labelling)
         right = [answer.labels == (answer.suggested,) for _, answer in suggested]
-        ahead = stopping.outlook(n_before, right, labelled)
-        self._found = stopping.to_dict(accuracy, self._stability, ahead)
+        ahead = when_to_stop.outlook(n_before, right, labelled)
+        self._found = when_to_stop.to_dict(accuracy, self._stability, ahead)
         return self._found
 
 

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.labelling.evidence import explain_terms
-from unnaive.curation.labelling.pool import HINT_DOCUMENTS, TextPool
+from unnaive.curation.labelling.texts_to_label import HINT_DOCUMENTS, TextPool
 from unnaive.data.products import product
 from unnaive.learning.calibration import Temperature
 from unnaive.learning.explanation import Explanation

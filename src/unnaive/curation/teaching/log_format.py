@@ -10,7 +10,7 @@ import sqlite3
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sqlite_files import transaction
-from unnaive.curation.teaching.record_seals import TABLES as SEALS
+from unnaive.curation.teaching.log_seals import TABLES as SEALS
 
 FORMAT = 2  # stored as user_version; raised when earlier versions of unnaive cannot read the new format
 EVENTS = """

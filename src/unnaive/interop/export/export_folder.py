@@ -17,16 +17,16 @@ from unnaive.interop.export.c_engines import check_c
 from unnaive.interop.export.c_header import write_c
 from unnaive.interop.export.conformance import EngineAgreement, conformance_lines, conformance_texts
 from unnaive.interop.export.declared_parts import CannotExport
-from unnaive.interop.export.fasttext import (
+from unnaive.interop.export.fasttext_c import check_fasttext_c, write_fasttext_c
+from unnaive.interop.export.javascript import check_javascript, write_javascript
+from unnaive.interop.export.onnx_target import check_onnx, write_onnx
+from unnaive.interop.export.portable import PortableModel, portable_model
+from unnaive.interop.export.portable_fasttext import (
     PortableFastText,
     check_fasttext_javascript,
     portable_fasttext,
     write_fasttext_javascript,
 )
-from unnaive.interop.export.fasttext_c import check_fasttext_c, write_fasttext_c
-from unnaive.interop.export.javascript import check_javascript, write_javascript
-from unnaive.interop.export.onnx_target import check_onnx, write_onnx
-from unnaive.interop.export.portable import PortableModel, portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.interop.export.sql_engines import check_sql
 from unnaive.learning.fitted import FittedModel

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.common.paths import PathUse, path_uses
+from unnaive.apps.common.path_options import PathUse, path_uses
 from unnaive.base.errors import UnnaiveError
 
 SQLITE = "sqlite:"  # sqlite:FILE?table=NAME

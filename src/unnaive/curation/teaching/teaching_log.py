@@ -24,22 +24,22 @@ from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 from unnaive.curation.teaching.changes import Change, Document
-from unnaive.curation.teaching.noting import SUFFIX
-from unnaive.curation.teaching.record_format import prepare_tables
-from unnaive.curation.teaching.record_seals import (
+from unnaive.curation.teaching.log_format import prepare_tables
+from unnaive.curation.teaching.log_seals import (
     LastFile,
     LastKnown,
     find_record_problem,
     seal_event,
     seal_fold,
 )
-from unnaive.curation.teaching.record_versions import (
+from unnaive.curation.teaching.log_versions import (
     PREVIOUS,
     PreviousFile,
     VersionMap,
     read_previous,
     read_version_map,
 )
+from unnaive.curation.teaching.noting import SUFFIX
 
 KIND = RecordKind(
     "the record of a served model",

@@ -15,7 +15,7 @@ from typing import IO
 
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.base.open_files import STDIN, STDIN_NAME, ByteSource
-from unnaive.io.options import MAX_LINE, ReadOptions
+from unnaive.io.read_options import MAX_LINE, ReadOptions
 
 Lines = Iterator[tuple[int, str]]  # numbered from 1
 

@@ -1,7 +1,7 @@
 """Published figures as values: a Paper has Tables, a Table has values, bands for ours, and reasons why ours differ.
 
 Each paper has a file `<key>.toml` with the printed figures, and a module of the same name whose `TABLES` maps the id of
-a table to a function `(Run) -> Iterable[Measurement]` (runs.py). comparison.py compares the two.
+a table to a function `(Run) -> Iterable[Measurement]` (paper_run.py). comparison.py compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, choose
-from unnaive.papers.runs import Runner
+from unnaive.papers.paper_run import Runner
 
 FOLDER = Path(__file__).parent
 SOURCE_KINDS = ("paper", "earlier measurement", "noise")

@@ -63,7 +63,7 @@ def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
         elif Path in _parts(annotation):
             raise TypeError(
                 f"{name} of {verb.__name__} is a path that does not say what it is for; add READ, WRITTEN or another "
-                "mark of apps/common/paths.py to its Annotated type"
+                "mark of apps/common/path_options.py to its Annotated type"
             )
     return uses
 

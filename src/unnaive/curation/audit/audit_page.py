@@ -9,7 +9,7 @@ from math import ceil
 from unnaive.curation.audit.audit import Audit
 from unnaive.curation.audit.findings import KINDS, Finding, count_kinds
 from unnaive.evaluation.drift import Drift
-from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import html_page as html
 
 SHOWN = 100  # findings of a kind on the page; the CSV has all
 OPEN = 20  # findings shown immediately; the others are collapsed

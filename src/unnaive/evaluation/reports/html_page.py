@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import MissingExtra, count_noun
-from unnaive.evaluation.records import versions
 from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
+from unnaive.evaluation.results import versions
 
 STYLESHEETS = tuple(Path(__file__).with_name(name) for name in ("palette.css", "page.css"))
 

@@ -15,7 +15,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Label, Singles
-from unnaive.linear.documents import ReadDocument, chunk_size
+from unnaive.linear.score_documents import ReadDocument, chunk_size
 from unnaive.models.fasttext.binary_file import LOSSES
 from unnaive.models.fasttext.features import END, Feature, FeatureRule
 from unnaive.models.fasttext.scorer import FastTextScorer

@@ -12,8 +12,8 @@ from unnaive.base.damage import RecordKind
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.journal import Journal
 from unnaive.base.system import open_lock
+from unnaive.scaleout.filter.filter_tally import FilterTally
 from unnaive.scaleout.filter.shards import ShardJob
-from unnaive.scaleout.filter.tally import FilterTally
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from unnaive.base.types import Floats
 from unnaive.curation.labelling.agreement import cohen_kappa
-from unnaive.curation.labelling.linear import LinearLearner, n_folds
-from unnaive.learning.intervals import wilson_interval
+from unnaive.curation.labelling.label_model import LinearLearner, n_folds
+from unnaive.learning.confidence_interval import wilson_interval
 
 STABLE = 0.99  # minimum kappa at which two successive models count as equal
 STABLE_TIMES = 3  # equal comparisons in a row before the model is reported as stable

@@ -17,9 +17,9 @@ import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.curation.labelling.asking import Question, QuestionState, Strategy, more_like, next_question
-from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import TextPool
-from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
+from unnaive.curation.labelling.label_log import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
+from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explanation import Explanation
 from unnaive.text.sections import shown_record
