@@ -250,3 +250,29 @@ def test_whole_numbers_that_would_wrap_around_are_summed_as_fractions(n_docs):
 def test_sums_beyond_every_float_are_refused():
     with pytest.raises(BadData, match="too large for a float"), np.errstate(over="ignore"):
         Counts.of(csr_array([[3.5], [3.5]]), csr_array([[1], [1]]), np.array([1e308, 1.0]))
+
+
+@pytest.mark.parametrize("often", [True, False], ids=["in arrays", "by product"])
+def test_sums_of_integers_are_exact_beyond_the_precision_of_floats(often):
+    """2⁵³ + 1 is no float64: bincount gave 2⁵³, and Counts of two parts were not those of the whole."""
+    n_terms = 2 if often else 100
+    X = csr_array(([2**53, 1, 1, 1], ([0, 0, 1, 1], [0, 1, 0, 1])), shape=(2, n_terms), dtype=np.int64)
+    Y = csr_array([[1], [1]])
+    whole = Counts.of(X, Y)
+    assert whole.terms[:2].tolist() == whole.class_terms[[0]].toarray()[0, :2].tolist() == [2**53 + 1, 2]
+    assert whole == Counts.of(X[:1], Y[:1]) + Counts.of(X[1:], Y[1:])
+    heavy = Counts.of(csr_array(np.array([[2**25, 1], [1, 1]], np.int32)), Y, np.array([2**30, 1]))
+    assert heavy.terms.tolist() == [2**55 + 1, 2**30 + 1]
+
+
+def test_small_probabilities_are_left_when_large_sums_are_forgotten():
+    """Multiples of 2⁻²⁴ have no rounding error: 2⁻²⁴ beside a sum of 9,000 was taken for one and became 0."""
+    X, Y = csr_array([[9000, 1, 1], [0, 1, 0], [0, 0, 1]]), csr_array([[1], [1], [1]])
+    weight = np.array([1.0, 2.0**-24, 0.5])
+    left = Counts.of(X, Y, weight) - Counts.of(X[2:], Y[2:], weight[2:])
+    assert left == Counts.of(X[:2], Y[:2], weight[:2])
+    both = Counts.of(X, Y, weight) - Counts.of(X[[0, 2]], Y[[0, 2]], weight[[0, 2]])
+    assert both.terms.tolist() == [0.0, 2.0**-24, 0.0]
+    tenths = np.array([0.1, 0.2, 0.3])  # these are rounded: what cancels is 0
+    rest = Counts.of(X, Y, tenths) - Counts.of(X[[2, 1]], Y[[2, 1]], tenths[[2, 1]])
+    assert rest.class_df.nnz == 3

@@ -1,5 +1,7 @@
 """Labels as people have them: every container and kind, and what is wrong with one."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +10,12 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from unnaive.base.errors import BadData
+from unnaive.data.missing_labels import read_partly_labelled
 from unnaive.data.sample_weights import check_sample_weight, class_sample_weight
+from unnaive.data.soft_labels import soft_labels
 from unnaive.data.targets import class_codes, read_targets, sorted_classes
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.nb_em import NaiveBayesEM
 
 NAMES = ["b", "a", "b"]
 
@@ -133,3 +139,33 @@ def test_codes_name_the_label_that_is_unknown():
 def test_weights_are_one_for_each_document_and_not_negative(weight, problem):
     with pytest.raises(BadData, match=problem):
         check_sample_weight(weight, 3)
+
+
+def test_a_cell_that_is_given_twice_is_one_label():
+    """CSR allows repeated cells; they counted the document twice."""
+    Y = csr_array((np.array([1, 1, 0]), np.array([0, 0, 1]), np.array([0, 0, 3])), shape=(2, 2))
+    found = read_targets(Y, 2)
+    assert (found.Y.toarray().tolist(), found.Y.nnz) == ([[0, 0], [1, 0]], 1)
+    assert Y.nnz == 3  # the caller's matrix is as it was
+
+
+@pytest.mark.parametrize("n_docs", [19, 20])
+def test_weights_that_sum_to_one_are_told(n_docs):
+    """Divided by their sum, all documents together weigh one; `auto` fell from .927 to .764 on the tickets."""
+    X, y = np.eye(n_docs, dtype=int), [row % 2 for row in range(n_docs)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MultinomialNB().fit(X, y, sample_weight=np.full(n_docs, 1 / n_docs))
+        MultinomialNB().fit(X, y, sample_weight=np.full(n_docs, 2 / n_docs))
+    told = [str(warning.message) for warning in caught]
+    expected = "the sample weights of 20 documents sum to 1, so they count as one document together; multiply them by "
+    assert told == [expected + "the number of documents"] * (n_docs == 20)
+
+
+def test_generators_are_read_once():
+    """The second reading was empty: "0 labels", "0 classes", or a TypeError."""
+    X, both = [[1, 0], [0, 1]], ["x", "y"]
+    assert NaiveBayesEM().fit(X, iter(both)).predict(X).tolist() == both
+    assert read_partly_labelled(iter(["x", None, "y"]), 3).classes == ("x", "y")
+    assert MultinomialNB().partial_fit(X[:1], ["x"], classes=iter(both)).classes_.tolist() == both
+    assert soft_labels(["a"], {"good": (p for p in [0.5])})[2].tolist() == [0.5, 0.5]

@@ -160,3 +160,7 @@ def test_the_best_of_tied_classes_are_the_first(limit):
     found = fitted.best_classes(scores, scores, limit).tolist()
     ahead = [[], [17], [3, 30]]
     assert found == [(first + [c for c in range(40) if c not in first])[:limit] for first in ahead]
+
+
+def test_the_threshold_of_a_class_without_documents_is_its_highest_score():
+    assert best_cut(np.array([0.6, 0.9, 0.2]), np.zeros(3, int)) == (0.9, 0.0)  # not .75, halfway to the next

@@ -59,6 +59,17 @@ def test_new_documents_are_learnt_and_forgotten_again(tickets, trained):
     assert changed.fitted_.documents == trained.fitted_.documents
 
 
+def test_more_documents_than_are_solved_for_together_are_forgotten_too(tickets, trained):
+    """Batches are undone last first: in their order, .19 of 1.62 in the scores of 200 documents was left."""
+    texts, labels = tickets
+    texts, labels = [f"{text} {labels[row - 1]}" for row, text in enumerate(texts)][:200], labels[:200]
+    before = trained.scores(texts)
+    changed = copy_of(trained).partial_fit(texts, labels, approximate=True)
+    assert np.abs(changed.scores(texts) - before).max() > 0.5
+    changed.forget(texts[::-1], labels[::-1], approximate=True)
+    np.testing.assert_allclose(changed.scores(texts), before, atol=2e-4)
+
+
 def test_the_next_exact_change_is_the_model_of_all_documents(tickets, trained):
     """Bit for bit: what was adjusted leaves no trace."""
     texts, labels = tickets

@@ -348,3 +348,13 @@ def test_memory_follows_the_data_not_classes_times_terms(scheme):
     accuracy, gigabytes = map(float, done.stdout.split())
     assert accuracy > 0.9
     assert gigabytes < 1.5  # measured 1.04
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_class_of_all_documents_has_the_same_odds_for_any_rounding(seed):
+    """Sums of fractional weights differ from their total by 1e-15: its prior log-odds were 3.9 or 36.6 by chance."""
+    weight = np.random.default_rng(seed).random(50)
+    X, Y = csr_array(np.ones((50, 2), int)), csr_array(np.column_stack([np.ones(50, int), np.arange(50) < 20]))
+    odds = log_prior_odds(Counts.of(X, Y, weight), "data")
+    assert odds[0] == pytest.approx(np.log(weight.sum() / 0.5), rel=1e-9)
+    assert odds[1] == pytest.approx(np.log(weight[:20].sum() / weight[20:].sum()), rel=1e-9)

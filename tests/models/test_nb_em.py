@@ -7,8 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import unnaive
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.data.missing_labels import read_partly_labelled
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*have the label −1")
 
 
 def documents(n: int = 120, seed: int = 0) -> tuple[csr_array, np.ndarray]:
@@ -72,6 +74,9 @@ def test_both_entrances_and_every_way_of_missing() -> None:
     model = unnaive.TextClassifier("nb-em", unlabelled_weight=1.0).fit(texts, ["sport", "politics", None, None])
     assert model.predict(["game", "count"]).tolist() == ["sport", "politics"]
     assert list(model.classes_) == ["politics", "sport"]
+    with pytest.warns(UnnaiveWarning, match="1 of 4 documents have the label −1, which is read as no label"):
+        assert read_partly_labelled([0, 1, -1, 1], 4).classes == (0, 1)
+    assert read_partly_labelled([0, 1, -1, None], 4).classes == (-1, 0, 1)  # None says what is missing
     nan = float("nan")
     for y in (["a", "b", None], np.array(["a", "b", None], object), [0, 1, -1], [0.0, 1.0, nan], np.array([0, 1, -1])):
         assert read_partly_labelled(y, 3).Y.toarray().tolist() == [[1, 0], [0, 1], [0, 0]]

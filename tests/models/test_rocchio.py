@@ -67,3 +67,19 @@ def test_bad_settings_are_refused():
             model(beta=1e-300, gamma=1e300).fit(X, Y.toarray())
     with pytest.raises(UnknownName, match="no tf called 'log'; there are binary, raw"):
         RocchioCounts(tf="log").fit(X, Y.toarray())
+
+
+@pytest.mark.parametrize("model", [Rocchio, RocchioCounts])
+def test_all_weights_may_be_divided_by_a_number(model):
+    """log(n / df) took n as at least 1, so weights with a sum below 1 gave other centroids."""
+    y = Y.indices[Y.indptr[:-1].clip(max=Y.nnz - 1)]
+    whole = model().fit(X, y, sample_weight=np.full(15, 1.0)).scores(X)
+    assert model().fit(X, y, sample_weight=np.full(15, 1e-3)).scores(X) == pytest.approx(whole, abs=1e-12)
+
+
+def test_a_term_of_all_documents_says_nothing_for_any_rounding():
+    """An idf of 2e-16 is 0: documents of length 1 would magnify it."""
+    weight = np.random.default_rng(0).random(30)
+    documents = csr_array(np.column_stack([np.ones(30, int), np.arange(30) % 2]))
+    model = Rocchio().fit(documents, np.arange(30) % 2, sample_weight=weight)
+    assert model.scores([[5, 0]]).tolist() == [[0.0, 0.0]]

@@ -57,8 +57,11 @@ def test_arcs_never_run_in_a_circle_and_never_classify_worse(seed):
     X, Y = random_documents(seed)
     states = Y.indices.astype(np.int64)
     cases = DistinctCases.of(X.toarray().astype(np.int8), states, np.ones(len(states)), 3)
-    folds = fold_weights(cases, 4)
-    parents = add_arcs(cases, folds, 5.0)
+
+    def make_folds():
+        return [SuperParentFold(cases, weight, 5.0, exclusive=True) for weight in fold_weights(cases, 4)]
+
+    parents = add_arcs(make_folds())
     for node in range(6):
         seen = set()
         while node >= 0:
@@ -66,8 +69,7 @@ def test_arcs_never_run_in_a_circle_and_never_classify_worse(seed):
             seen.add(node)
             node = int(parents[node])
     plain = added = 0.0
-    for fold in folds:
-        held_out = SuperParentFold(cases, fold, 5.0)
+    for held_out in make_folds():
         nothing = np.zeros_like(held_out.scores)
         arcs = [held_out.with_parent(i, int(parent)) for i, parent in enumerate(parents) if parent >= 0]
         plain += held_out.correct(nothing)
@@ -99,3 +101,15 @@ def test_bad_settings_are_refused():
         SuperParentTAN(folds=1).fit(X, Y.indices)
     with pytest.raises(BadData, match="one-vs-rest"):
         SuperParentTAN(scheme="multiclass").fit(X, np.ones((X.shape[0], 3), int))
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1], ids=["whole", "fractional"])
+def test_the_search_has_the_prior_of_the_model(weight):
+    """A class whose documents are all in the fold has none to learn from: it is never predicted."""
+    random = np.random.default_rng(0)
+    rows, states = random.integers(0, 2, (12, 3)).astype(np.int8), np.array([0, 1] * 5 + [0, 2])
+    cases = DistinctCases.of(rows, states, np.full(12, weight), 3)
+    fold = SuperParentFold(cases, cases.weight * (cases.states == 2), 5.0, exclusive=True)
+    n, totals = 11 * weight, weight * np.array([6, 5])
+    np.testing.assert_allclose(np.exp(fold.estimates.prior), [*(totals + 1) / (n + 2), 0.0], rtol=1e-12)
+    assert (fold.scores.argmax(axis=1) != 2).all()

@@ -19,6 +19,7 @@ from unnaive.data.products import NATIVE, WORTH_THREADS
 DENSE_SHARE = 4
 BLOCK = 1 << 21  # entries summed at a time
 SMALL = 1 << 18  # classes × terms that are summed at once
+EXACT = 2.0**53  # smaller sums of integers are exact in float64
 
 
 class ClassSums(NamedTuple):
@@ -116,19 +117,34 @@ def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, S
     sizes = np.diff(rows.indptr)
     cells = np.repeat(labels * X.shape[1], sizes) + rows.indices
     shape = by_class.shape[0] * X.shape[1]
-    if np.all(weight == 1):
-        sums, documents = np.bincount(cells, rows.data, shape), np.bincount(cells, minlength=shape)
-    else:
-        each = np.repeat(weight, sizes)
-        sums, documents = np.bincount(cells, rows.data * each, shape), np.bincount(cells, each, shape)
+    each = None if np.all(weight == 1) else np.repeat(weight, sizes)
+    sums, documents = _sums_of_cells(cells, rows.data, each, shape, number)
     nonzero = np.flatnonzero(documents)
     columns = (nonzero % X.shape[1]).astype(X.indices.dtype)
     indptr = np.searchsorted(nonzero, np.arange(by_class.shape[0] + 1) * X.shape[1]).astype(X.indptr.dtype)
-    kinds = number, weight.dtype
     return tuple(
-        csr_array((part[nonzero].astype(kind), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
-        for part, kind in zip((sums, documents), kinds, strict=True)
+        csr_array((part[nonzero].astype(kind, copy=False), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
+        for part, kind in ((sums, number), (documents, weight.dtype))
     )
+
+
+def _sums_of_cells(
+    cells: NDArray[Any], values: NDArray[Any], weight: NDArray[Any] | None, size: int, number: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Σ weight·value, as `number`, and Σ weight of the entries of each cell (size,); weight None: 1 each."""
+    values = values.astype(number, copy=False)
+    if weight is None:
+        return _sums(cells, values, size), np.bincount(cells, minlength=size)
+    return _sums(cells, (values * weight).astype(number, copy=False), size), _sums(cells, weight, size)
+
+
+def _sums(cells: NDArray[Any], values: NDArray[Any], size: int) -> NDArray[Any]:
+    """Σ value of each cell, in the type of the values; integers are exact, also where float64 is not."""
+    if values.dtype.kind == "f" or float(values.max(initial=0)) * len(values) < EXACT:
+        return np.bincount(cells, values, size).astype(values.dtype, copy=False)
+    sums = np.zeros(size, values.dtype)
+    np.add.at(sums, cells, values)
+    return sums
 
 
 def _labels_of_rows(by_class: Sparse, X: Sparse) -> tuple[NDArray[Any], NDArray[Any], Sparse]:
@@ -151,7 +167,7 @@ def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
 
 
 def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Integers are exact up to 2⁵³.
+    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each.
 
     X is processed in blocks, which reuse memory, so the time stays proportional to the size of X.
     """
@@ -160,14 +176,11 @@ def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[
     cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, BLOCK)), X.shape[0]])
     for first, last in pairwise(cuts.tolist()):
         ends = X.indptr[first : last + 1]
-        columns, values = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
-        if alike:
-            sums += np.bincount(columns, values, n_terms).astype(number)
-            df += np.bincount(columns, minlength=n_terms)
-        else:
-            each = np.repeat(weight[first:last], np.diff(ends))
-            sums += np.bincount(columns, values * each, n_terms).astype(number)
-            df += np.bincount(columns, each, n_terms).astype(weight.dtype)
+        entries = slice(ends[0], ends[-1])
+        each = None if alike else np.repeat(weight[first:last], np.diff(ends))
+        more, documents = _sums_of_cells(X.indices[entries], X.data[entries], each, n_terms, number)
+        sums += more
+        df += documents.astype(weight.dtype, copy=False)
     return sums, df
 
 

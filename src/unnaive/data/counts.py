@@ -18,6 +18,7 @@ from unnaive.data.class_sums import canonical, class_sums
 from unnaive.data.products import NATIVE
 
 ROUNDING = 1e-11  # relative to the largest sum: allowed rounding error of fractional sums after adding and subtracting
+UNITS = 1 << 24  # sums of multiples of 1/UNITS, such as probabilities of soft labels, are exact below 2⁵³/UNITS
 
 
 @lazy_matrices("class_terms", "class_df")
@@ -279,10 +280,14 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
 
 
 def _remainder(total: Any, part: Any) -> Any:
-    """total − part; an error if a difference is negative. Fractions that cancel up to rounding become zero."""
+    """total − part; an error if a difference is negative. Fractions that cancel up to rounding become zero.
+
+    Multiples of 1/UNITS have no rounding error, so their differences are kept, however small.
+    """
     rest = total - part
     values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
-    noise = ROUNDING * _largest(total) if values.dtype.kind == "f" else 0
+    exact = values.dtype.kind != "f" or (_in_units(total) and _in_units(part))
+    noise = 0 if exact else ROUNDING * _largest(total)
     if values.size and values.min() < -noise:
         raise _never_counted()
     if not noise:
@@ -305,6 +310,12 @@ def is_part(part: NDArray[Any], whole: NDArray[Any]) -> bool:
     if part.dtype.kind != "f":
         return bool(np.all(part <= whole))
     return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
+
+
+def _in_units(values: Any) -> bool:
+    """Whether all values are multiples of 1/UNITS that float64 holds exactly."""
+    units = np.asarray(values.data if isinstance(values, csr_array) else values) * float(UNITS)
+    return bool(units.max(initial=0) < 2.0**53 and np.array_equal(units, np.rint(units)))
 
 
 def _largest(values: Any) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from unnaive.base.errors import UnnaiveWarning, count_noun
 from unnaive.base.sparse import csr_array
 from unnaive.data.corpus import check_some_labels
 from unnaive.data.targets import Targets, list_labels, read_targets
@@ -18,8 +20,9 @@ UNLABELLED = -1  # among integers, as in scikit-learn's semi-supervised estimato
 def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
     """Like `read_targets`, but a label may be missing: None, NaN, or −1 among integers. Its row of Y is empty.
 
-    −1 is an ordinary class if fewer than two others are left. Collections of labels and indicator matrices are read as
-    they are: there an empty row is a document without a class.
+    −1 is an ordinary class if fewer than two others are left, or if other labels are None or NaN; otherwise a warning
+    says how many documents it leaves without a label. Collections of labels and indicator matrices are read as they
+    are: there an empty row is a document without a class.
 
     >>> read_partly_labelled(["ham", None, "spam"], 3).Y.toarray()
     array([[1, 0],
@@ -28,6 +31,8 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     >>> read_partly_labelled([0, 1, -1], 3).classes, read_partly_labelled([1, -1], 2).classes
     ((0, 1), (-1, 1))
     """
+    if not hasattr(labels, "__len__"):  # a generator can be read once
+        labels = list_labels(labels)
     if multilabel or getattr(labels, "ndim", 1) != 1 or hasattr(labels, "columns") or isinstance(labels, (str, bytes)):
         return read_targets(labels, n_docs, multilabel=multilabel)
     values = list_labels(labels)
@@ -37,8 +42,9 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     numbers = all(
         isinstance(value, (int, float)) and not isinstance(value, bool) for value in np.array(values, object)[~missing]
     )
-    if numbers and len({value for value in values if not _is_missing(value) and value != UNLABELLED}) >= 2:
-        missing |= np.array([value == UNLABELLED for value in values], bool)
+    if numbers and not missing.any() and len(set(values) - {UNLABELLED}) >= 2:
+        missing = np.array([value == UNLABELLED for value in values], bool)
+        _warn_about_mark(int(missing.sum()), len(values))
     if not missing.any() or len(values) != n_docs:
         return read_targets(labels, n_docs, multilabel=multilabel)
     rows = np.flatnonzero(~missing)
@@ -47,6 +53,16 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     indptr = np.concatenate(([0], np.cumsum(~missing)))
     Y = csr_array((targets.Y.data, targets.Y.indices, indptr), shape=(n_docs, len(targets.classes)))
     return Targets(targets.classes, Y, targets.target_type)
+
+
+def _warn_about_mark(n_marked: int, n_docs: int) -> None:
+    if n_marked:
+        warnings.warn(
+            f"{n_marked:,} of {count_noun(n_docs, 'document')} have the label −1, which is read as no label; give None "
+            "for a missing label, or, if −1 is a class, the labels as strings",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
 
 
 def _is_missing(value: Any) -> bool:

@@ -17,10 +17,10 @@ from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.base.settings import shorten_value
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.count_tables import number_equal_rows
+from unnaive.data.counts import UNITS
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
-UNITS = 1 << 24  # probabilities are rounded to multiples of 1/UNITS, the precision of float32
 TOLERANCE = 0.011  # allowed error of the sum over the labels: probabilities may have been rounded to two digits
 REST = "not {}"  # the opposite of a single label, with the remaining probability
 
@@ -111,7 +111,8 @@ def likeliest_rows(X: Sparse, labels: Ids, weight: Floats) -> Ids | None:
 
 
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:
-    """Probabilities as floats (n_docs,); an error names the first invalid value."""
+    """Probabilities as floats (n_docs,), in multiples of 1/UNITS; an error names the first invalid value."""
+    values = values if hasattr(values, "__len__") else list(values)
     probabilities = np.empty(len(values))
     for row, value in enumerate(values):
         try:

@@ -189,7 +189,9 @@ def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
             "the class"
         )
     Y = Y.astype(np.int64)
+    Y.sum_duplicates()
     Y.eliminate_zeros()
+    Y.data[:] = 1  # a cell that is given twice is one label
     return Targets(tuple(range(Y.shape[1])), Y, target_type)
 
 

@@ -23,7 +23,7 @@ from unnaive.data.fields.fields import as_documents
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.missing_labels import read_partly_labelled
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.sample_weights import check_sample_weight, class_sample_weight
+from unnaive.data.sample_weights import check_sample_weight, class_sample_weight, warn_about_shares
 from unnaive.data.targets import Targets, read_targets
 from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
@@ -137,6 +137,7 @@ class TrainingData:
         units: GramUnits | None = None, **reading: Any,
     ) -> Self:  # fmt: skip
         """Documents that are already counted, X (n_docs, n_terms); `reading` as in the class."""
+        warn_about_shares(weight)
         return cls(
             targets.target_type, rows=DocumentRows(X, targets, vocabulary, weight, units), reading=reading
         )  # fmt: skip

@@ -80,6 +80,8 @@ def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[floa
     """
     if not len(scores):
         return 0.0, 0.0
+    if not truth.any():
+        return float(scores.max()), 0.0
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order] != 0)
     f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1] + missed)

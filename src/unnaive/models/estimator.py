@@ -173,19 +173,20 @@ class Model(Settings, PredictingEstimator):
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
             raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
+        known = None if classes is None else read_classes(classes)
         wider = grow and before is not None and has_more_columns(X, before)
         documents, targets, names = self._check_labelled(X, y, None if wider else before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         new = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.traits.statistic)
         if before is None:
-            refuse_mixed_labels(new.classes, read_classes(classes))
-            new = new if classes is None else over_known_classes(new, read_classes(classes))
+            refuse_mixed_labels(new.classes, known or [])
+            new = new if known is None else over_known_classes(new, known)
             return self._learn(train, TrainingData.of_kept(new, targets.target_type, feature_names=names), spec)
         check_target_type(targets, before)
-        if classes is not None:
+        if known is not None:
             if not grow:
-                check_model_classes(read_classes(classes), before)
-            new = over_known_classes(new, {*read_classes(classes), *new.classes})
+                check_model_classes(known, before)
+            new = over_known_classes(new, {*known, *new.classes})
         before = replace(before, spec=spec)
         return self._learn(
             learn_more, before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, feature_names=names

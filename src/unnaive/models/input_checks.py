@@ -16,7 +16,7 @@ from unnaive.base.settings import shorten_value
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import find_sparse_problem
-from unnaive.data.targets import Targets, read_targets
+from unnaive.data.targets import Targets, list_labels, read_targets
 from unnaive.learning.fitted import FittedModel
 
 if TYPE_CHECKING:
@@ -177,10 +177,8 @@ def check_target_type(targets: Targets, before: FittedModel) -> None:
 
 
 def read_classes(classes: Any) -> list[Any]:
-    """The argument `classes` of partial_fit as plain values without duplicates; empty for None."""
-    if classes is None:
-        return []
-    labels = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
+    """The argument `classes` of partial_fit as plain values without duplicates."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in list_labels(classes)]
     if len(set(labels)) != len(labels):
         raise BadData(
             f"classes={shorten_value(labels)} is not the same as on last call to partial_fit: it names a class twice"

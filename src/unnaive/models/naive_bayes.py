@@ -14,7 +14,7 @@ from unnaive.base.settings import setting
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import stored
-from unnaive.data.counts import Counts
+from unnaive.data.counts import ROUNDING, Counts
 from unnaive.data.weighting import Weighting
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -254,8 +254,9 @@ def log_prior_odds(counts: Counts, prior: Prior) -> Floats:
         return np.log(prior_) - np.log1p(-np.minimum(prior_, 1 - CERTAIN))
     docs = _documents_of_prior(counts, prior)
     rest = counts.n_docs - docs if prior == "data" else np.ones(len(docs))
+    some = rest > ROUNDING * counts.n_docs  # sums of fractional weights differ by rounding from those of the corpus
     with np.errstate(divide="ignore"):
-        return np.log(docs) - np.log(np.where(rest > 0, rest, 0.5))
+        return np.log(docs) - np.log(np.where(some, rest, 0.5))
 
 
 def _documents_of_prior(counts: Counts, prior: str) -> Floats:

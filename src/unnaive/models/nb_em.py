@@ -11,7 +11,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.missing_labels import read_partly_labelled
-from unnaive.data.targets import Targets
+from unnaive.data.targets import Targets, list_labels
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -23,7 +23,8 @@ class NaiveBayesEM(IteratedModel):
     """Multinomial naive Bayes from labelled and unlabelled documents.
 
     Documents without a label have a missing y (None or NaN) or, as in scikit-learn's semi-supervised estimators, −1
-    among integer labels; −1 is an ordinary class if fewer than two others are left.
+    among integer labels, with a warning; −1 is an ordinary class if fewer than two others are left, or if labels are
+    None or NaN.
 
     E  q_d(c) = p(c|d) of every unlabelled document by the model so far
     M  naive Bayes from the labelled documents, and from the unlabelled ones as λ q_d(c) documents of each class
@@ -62,6 +63,7 @@ class NaiveBayesEM(IteratedModel):
         self, X: Any, y: Any, fitted: Any = None, *, multilabel: bool | None = None
     ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
         """Check X and y for training; labels may be missing."""
+        y = y if hasattr(y, "__len__") else list_labels(y)  # a generator can be read once
         labels = list(y) if _has_missing(y) else y
         if labels is y:
             documents, _, names = super()._check_labelled(X, y, fitted, multilabel=multilabel)

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData
 from unnaive.base.settings import Settings, setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
-from unnaive.data.counts import Counts
+from unnaive.data.counts import ROUNDING, Counts
 from unnaive.data.weighting import Weighting
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -26,8 +26,9 @@ from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_s
 
 
 def _log_idf(df: Floats, n_docs: float) -> Floats:
-    """log(n / df); 0 for a term that no document has."""
-    return np.where(df > 0, np.log(max(n_docs, 1.0) / np.where(df > 0, df, 1.0)), 0.0)
+    """log(n / df); 0 for a term that no document has, or all, up to rounding: a norm would magnify it."""
+    some = (df > 0) & (df < (1 - ROUNDING) * n_docs)
+    return np.log(np.where(some, n_docs / np.where(some, df, 1.0), 1.0))
 
 
 IDFS: dict[str, Callable[[Floats, float], Floats | None]] = {

@@ -14,6 +14,7 @@ import numpy as np
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.counts import ROUNDING
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -62,10 +63,14 @@ class SuperParentTAN(TreeAugmentedNB):
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
         report = rounds_of(progress if n_problems == 1 else None, self.traits.name, self.features)
         for terms, cases in report_classes(problems, n_problems, progress, self.traits.name):
-            parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
-            estimates = Estimates.of(cases, self.prior_cases)
-            prior = log_state_prior(cases.totals, exclusive=scheme == "multiclass")
-            grown.append((terms, parents, estimates.tree_logs(parents), prior))
+            estimates = Estimates.of(cases, self.prior_cases, exclusive=scheme == "multiclass")
+            folds = [
+                SuperParentFold(cases, weight, self.prior_cases, exclusive=scheme == "multiclass")
+                for weight in fold_weights(cases, self.folds)
+                if weight.any()
+            ]
+            parents = add_arcs(folds, report)
+            grown.append((terms, parents, estimates.tree_logs(parents), estimates.prior))
         terms, parents, logs, priors = (np.stack(part) for part in zip(*grown, strict=True))
         return Learnt(FeatureTrees(terms, parents, logs, priors, int(X.shape[1]), LINK_OF_SCHEME[scheme]))
 
@@ -76,7 +81,7 @@ class Estimates:
 
     paired  log P(own | other, state): own, other, the other's value, own value  (states, k, k, 2, 2)
     alone   log P(own | state)                                                   (states, k, 2)
-    prior   log P(state)                                                         (states,)
+    prior   log P(state) by `log_state_prior`, with −∞ for a class without documents (states,)
     """
 
     paired: Floats
@@ -84,10 +89,10 @@ class Estimates:
     prior: Floats
 
     @classmethod
-    def of(cls, cases: DistinctCases, prior_cases: float) -> Estimates:
+    def of(cls, cases: DistinctCases, prior_cases: float, *, exclusive: bool) -> Estimates:
         """Relative frequencies among the cases.
 
-        `prior_cases` pseudo-counts shrink P(feature | …) towards P(feature).
+        `prior_cases` pseudo-counts shrink P(feature | …) towards P(feature). With `exclusive`, the states are classes.
         """
         inside = [cases.states == state for state in range(cases.n_states)]
         values = cases.rows.astype(np.float64)
@@ -98,7 +103,7 @@ class Estimates:
         present = np.stack([single[:, :, None] - both, both], axis=3)
         p = (np.maximum(present, 0) + prior_cases * share[:, None, None]) / (np.maximum(parent_totals, 0) + prior_cases)
         q = (single + prior_cases * share) / (totals[:, None] + prior_cases)
-        prior = np.log((totals + 1) / (totals.sum() + len(totals)))
+        prior = log_state_prior(totals, exclusive=exclusive)
         return cls(np.log(np.stack([1 - p, p], axis=4)), np.log(np.stack([1 - q, q], axis=2)), prior)
 
     def tree_logs(self, parents: Ids) -> Floats:
@@ -111,8 +116,10 @@ class Estimates:
 class SuperParentFold:
     """One fold: estimates from the other documents, and the scores of its own documents for any set of arcs."""
 
-    def __init__(self, cases: DistinctCases, weight: Floats, prior_cases: float) -> None:
-        self.estimates = Estimates.of(replace(cases, weight=cases.weight - weight), prior_cases)
+    def __init__(self, cases: DistinctCases, weight: Floats, prior_cases: float, *, exclusive: bool) -> None:
+        others = cases.weight - weight
+        others[others <= ROUNDING * cases.weight.sum()] = 0.0  # a rounding error would be a class with documents
+        self.estimates = Estimates.of(replace(cases, weight=others), prior_cases, exclusive=exclusive)
         used = weight > 0
         self.weight, self.states = weight[used], cases.states[used]
         self.values = cases.rows[used].astype(np.int64)
@@ -132,15 +139,12 @@ class SuperParentFold:
         return float(self.weight @ right)
 
 
-def add_arcs(
-    cases: DistinctCases, folds: Floats, prior_cases: float, report: Callable[[int], None] = lambda number: None
-) -> Ids:
+def add_arcs(held_out: list[SuperParentFold], report: Callable[[int], None] = lambda number: None) -> Ids:
     """The parent of each feature, −1 for none; arcs are added while cross-validated accuracy rises.
 
-    `folds` (n_folds, n_cases) is the weight of each case in each fold. `report` is called with the number of arcs.
+    `report` is called with the number of arcs.
     """
-    held_out = [SuperParentFold(cases, weight, prior_cases) for weight in folds if weight.any()]
-    k = cases.rows.shape[1]
+    k = held_out[0].values.shape[1]
     parents = np.full(k, -1, np.int64)
     best = sum(fold.correct(np.zeros_like(fold.scores)) for fold in held_out)
     while True:

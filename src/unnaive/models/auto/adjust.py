@@ -6,8 +6,9 @@ r(s), the residual (negative gradient of the loss) at the scores s of a document
 
     weights of a view += step · Σ_d a_d z_dᵀ,   a_d = r(s_d) at the scores that the new weights give.
 
-To forget documents, the same sum is subtracted, with the residuals at their present scores: documents learnt in this
-way are forgotten up to rounding. Naive Bayes weights, document frequencies, calibration and held-out scores stay; words
+To forget documents, the same sum is subtracted, with the residuals at their present scores. Documents are learnt in
+batches and forgotten in their reverse order, so those of the last change, forgotten together, are forgotten up to the
+precision of the solution. Naive Bayes weights, document frequencies, calibration and held-out scores stay; words
 that no document had before stay unknown. An exact update trains on all documents, and undoes the approximation.
 """
 
@@ -31,7 +32,7 @@ from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; views of vectors follow
 
 AT_ONCE = 64  # documents that are solved for together
-MOST_STEPS = 300
+MOST_STEPS = 1000
 CLOSE = 1e-6  # change of the residuals below which the solver stops
 # factor of the residual in a member's update: C·(y − p) for a softmax, 2·C·(1 − y·s) for a hinge, times the squared
 # log-count ratio for an NB-SVM
@@ -57,9 +58,9 @@ def adjust_pool(
     X, Y = csr_array(X), csr_array(Y)
     part_steps = [(n, steps) for n, steps in enumerate(find_steps(recipe, len(pool.parts))) if steps]
     parts = list(pool.parts)
-    rows = np.arange(X.shape[0])
-    for at in range(0, len(rows), AT_ONCE):
-        batch = rows[at : at + AT_ONCE]
+    starts = range(0, X.shape[0], AT_ONCE)
+    for at in reversed(starts) if gone else starts:
+        batch = np.arange(at, min(at + AT_ONCE, X.shape[0]))
         documents, labels = csr_array(X[batch]), csr_array(Y[batch]).toarray().astype(np.float64)
         scale = np.ones(len(batch)) if weight is None else np.asarray(weight, np.float64)[batch]
         views = [
@@ -117,19 +118,24 @@ def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
 
 
 def _solve_duals(scores: Floats, labels: Floats, scale: Floats, views: list[_Part], link: str) -> Floats:
-    """Solve a = scale · r(scores + K·a) by damped steps; K has the inner products of the documents.
+    """Solve a = scale · r(scores + K·a) by damped steps with momentum; K has the inner products of the documents.
 
     The derivative of r is at most ½, so a step of 1 / (1 + λ/2) descends, where λ is the largest eigenvalue of K.
+    Momentum (Nesterov) starts again where a step came further from the solution.
     """
     K = np.zeros((len(scores), len(scores)))
     for view in views:
         K += view.step * (view.Z @ view.Z.T).toarray()
     largest = float(np.linalg.eigvalsh(K)[-1]) * float(scale.max(initial=1.0))
     size, duals = 1.0 / (1.0 + largest / 2), np.zeros(scores.shape)
+    previous, distance, rounds = duals, np.inf, 0
     for _ in range(MOST_STEPS):
-        change = scale[:, None] * find_residuals(scores + K @ duals, labels, link) - duals
-        duals += size * change
-        if np.abs(change).max(initial=0.0) <= CLOSE:
+        ahead = duals + rounds / (rounds + 3) * (duals - previous)
+        change = scale[:, None] * find_residuals(scores + K @ ahead, labels, link) - ahead
+        previous, duals = duals, ahead + size * change
+        before, distance = distance, float(np.abs(change).max(initial=0.0))
+        rounds = 0 if distance > before else rounds + 1
+        if distance <= CLOSE:
             break
     return duals
 

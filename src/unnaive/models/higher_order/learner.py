@@ -104,7 +104,8 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     documents minus that of the class.
 
     Learning takes two passes over the documents, and each is a sum over them. So documents that do not fit in memory,
-    or are on several machines, can be learnt in shards; the result is bitwise the same:
+    or are on several machines, can be learnt in shards. With presence in paths (the default) the result is bitwise the
+    same; with weights="log" or a norm, sums of fractions depend on the shards by their rounding errors.
 
     >>> shards = [([[1, 1, 0]], ["a"]), ([[0, 1, 1], [0, 0, 1]], ["b", "b"])]
     >>> model = HigherOrderSmoothing()

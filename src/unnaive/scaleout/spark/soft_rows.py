@@ -17,8 +17,8 @@ import pyarrow as pa
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
 from unnaive.data.accumulator import LabelCodes
-from unnaive.data.counts import Counts
-from unnaive.data.soft_labels import UNITS, expand_probabilities
+from unnaive.data.counts import UNITS, Counts
+from unnaive.data.soft_labels import expand_probabilities
 from unnaive.data.sorted_runs import Run, merge_runs
 from unnaive.io.fields.columns import join_names
 from unnaive.io.labels import name_flags
