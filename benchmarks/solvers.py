@@ -5,8 +5,7 @@ python benchmarks/solvers.py [--repeats N] [--C 1.0] [--n-jobs 1]
 Squared hinge against LinearSVC (LIBLINEAR) at the same tolerance: the target is 4 times faster at an objective equal to
 1e-4. Softmax against LogisticRegression(solver="lbfgs") on the same problem (a feature that is 1 in the place of the
 free intercept): the target is 3 times faster at an objective that is the same or lower to 1e-4. Our solver uses
-float32, the peer float64. The time of a path along C, each solution starting the next, is compared with the same path
-without starts.
+float32, the peer float64.
 """
 
 import argparse
@@ -21,8 +20,6 @@ from timing import alternated, show, show_figure
 
 from unnaive.models.svm.solver import softmax, squared_hinge
 from unnaive.papers.collections import load
-
-PATH = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def newsgroups():
@@ -86,19 +83,6 @@ def maxent(Z, targets, C, repeats):
     print(f"{'':44} ours {mine:.4f}, peer {theirs:.4f}")
 
 
-def path(name, solve, repeats):
-    def warm():
-        start = None
-        for C in PATH:
-            start = solve(C=C, start=start).alpha
-
-    def cold():
-        for C in PATH:
-            solve(C=C)
-
-    show(f"{name}, C from {PATH[0]:g} to {PATH[-1]:g}, peer: cold", alternated(warm, cold, repeats), 1.0)
-
-
 def indicator(targets):
     return csr_array((np.ones(len(targets)), targets, np.arange(len(targets) + 1)))
 
@@ -113,9 +97,6 @@ def main():
     print(f"20 Newsgroups by date: {Z.shape[0]:,} documents, {Z.shape[1]:,} terms, {Z.nnz:,} entries")
     hinge(Z, targets, options.C, options.n_jobs, options.repeats)
     maxent(Z, targets, options.C, max(1, options.repeats // 2))
-    small, Y = csr_array(Z, dtype=np.float32), indicator(targets)
-    path("squared hinge", lambda **kwargs: squared_hinge(small, Y, **kwargs), max(1, options.repeats // 2))
-    path("softmax", lambda **kwargs: softmax(small, targets, 20, **kwargs), max(1, options.repeats // 2))
 
 
 if __name__ == "__main__":

@@ -147,10 +147,6 @@ def test_the_gap_closes_on_whatever_documents(n_docs, n_terms, n_classes, densit
     found = squared_hinge(Z, Y, C=C, weight=weight, tol=1e-8, max_iter=20_000)
     assert found.converged.all()
     assert (np.abs(found.gap) <= 1e-6 * (1 + found.objective)).all()
-    signs = np.where(Y.toarray(), 1, -1)
-    np.testing.assert_allclose(
-        found.weights, (Z.T @ (found.alpha * signs)).T, atol=1e-9 * (1 + found.alpha.max(initial=0))
-    )
     other = softmax(Z, targets, n_classes, C=C, weight=weight, tol=1e-8, max_iter=20_000)
     assert other.converged
     assert -1e-12 * (1 + other.objective) <= other.gap <= 1e-8 * other.objective
@@ -163,7 +159,7 @@ def test_the_gap_closes_on_whatever_documents(n_docs, n_terms, n_classes, densit
 def test_the_number_of_threads_does_not_change_a_bit(dtype):
     Z, targets = documents(300, 200, 19)
     found = [squared_hinge(Z.astype(dtype), one_hot(targets, 19), n_jobs=n) for n in (1, 2, 4, -1)]
-    for name in ("weights", "bias", "alpha", "n_iter", "objective", "gap"):
+    for name in ("weights", "bias", "n_iter", "objective", "gap"):
         assert len({getattr(one, name).tobytes() for one in found}) == 1, name
 
 
@@ -178,31 +174,6 @@ def test_the_seed_decides_the_steps_but_not_where_they_lead():
     first, second = (softmax(Z, targets, 5, random_state=seed, tol=1e-13) for seed in (0, 1))
     assert first.weights.tobytes() == softmax(Z, targets, 5, random_state=0, tol=1e-13).weights.tobytes()
     np.testing.assert_allclose(first.weights, second.weights, atol=1e-6)
-
-
-@pytest.mark.parametrize("C", [0.01, 0.5, 2.0, 50.0])
-def test_a_warm_start_leads_to_the_same_minimum(C):
-    Z, targets = documents()
-    Y = one_hot(targets, 5)
-    for solve in (
-        lambda **kwargs: squared_hinge(Z, Y, max_iter=10_000, **kwargs),
-        lambda **kwargs: squared_hinge(Z, Y, max_iter=10_000, scale=np.full((5, 80), 1.5), **kwargs),
-        lambda **kwargs: softmax(Z, targets, 5, max_iter=10_000, **kwargs),
-    ):
-        cold, before = solve(C=C, tol=1e-9), solve(C=1.0, tol=1e-9)
-        warm = solve(C=C, tol=1e-9, start=before.alpha)
-        np.testing.assert_allclose(warm.objective, cold.objective, rtol=2e-9)
-        np.testing.assert_allclose(warm.weights, cold.weights, atol=1e-3 * np.abs(cold.weights).max())
-
-
-def test_a_solution_is_the_best_start_of_its_own_problem():
-    Z, targets = documents()
-    found = squared_hinge(Z, one_hot(targets, 5), C=10, tol=1e-6)
-    again = squared_hinge(Z, one_hot(targets, 5), C=10, tol=1e-6, start=found.alpha)
-    assert (again.n_iter <= 2).all()
-    assert (found.n_iter > 10).all()
-    other = softmax(Z, targets, 5, C=10, tol=1e-6)
-    assert softmax(Z, targets, 5, C=10, tol=1e-6, start=other.alpha).n_iter <= 2
 
 
 def test_float32_costs_what_rounding_the_documents_costs():
@@ -259,7 +230,7 @@ def test_registers_of_all_widths_give_the_same_bits(n_classes):
     found = []
     for bits in (128, 256, 512):
         dual.NATIVE.limit_registers(bits)
-        found.append([(one.weights.tobytes(), one.bias.tobytes(), one.alpha.tobytes()) for one in solutions()])
+        found.append([(one.weights.tobytes(), one.bias.tobytes()) for one in solutions()])
     assert found[0] == found[1] == found[2]
 
 
@@ -287,24 +258,9 @@ def test_registers_of_all_widths_agree_on_every_remainder(kind):
         for bits in (128, 256, 512):
             dual.NATIVE.limit_registers(bits)
             rng = np.random.default_rng(n_classes)
-            arrays = [array for one in solutions(n_classes) for array in (one.weights, one.bias, one.alpha)]
+            arrays = [array for one in solutions(n_classes) for array in (one.weights, one.bias)]
             found.append([array.tobytes() for array in arrays])
         assert found[0] == found[1] == found[2], n_classes
-
-
-@pytest.mark.parametrize("reference", [pytest.param(False, marks=native), True])
-def test_alpha_is_left_out_if_not_needed(reference, monkeypatch):
-    if reference:
-        monkeypatch.setattr(dual, "NATIVE", None)
-    Z, targets = documents(30, 20, 3)
-    for solve in (
-        lambda **also: squared_hinge(Z, one_hot(targets, 3), **also),
-        lambda **also: softmax(Z, targets, 3, **also),
-    ):
-        whole, without = solve(), solve(with_alpha=False)
-        assert whole.alpha.shape == (30, 3)
-        assert without.alpha.shape == (0, 3)
-        assert whole.weights.tobytes() == without.weights.tobytes()
 
 
 @native
@@ -315,20 +271,19 @@ def test_the_reference_takes_the_same_steps(C, monkeypatch):
     Z, targets = documents(n_classes=6)
     rng = np.random.default_rng(0)
     scale, weight = rng.normal(size=(6, 80)), rng.integers(0, 3, size=120)
-    start = np.abs(rng.normal(size=(120, 6)))
 
     def solutions():
         Y = one_hot(targets, 6)
         yield squared_hinge(Z, Y, C=C)
-        yield squared_hinge(Z.astype(np.float32), Y, C=C, scale=scale, weight=weight, start=start)
+        yield squared_hinge(Z.astype(np.float32), Y, C=C, scale=scale, weight=weight)
         yield softmax(Z, targets, 6, C=C)
-        yield softmax(Z, targets, 6, C=C, prior=scale, prior_bias=scale[:, 0], weight=weight, start=start)
+        yield softmax(Z, targets, 6, C=C, prior=scale, prior_bias=scale[:, 0], weight=weight)
 
     fast = list(solutions())
     monkeypatch.setattr(dual, "NATIVE", None)
     for one, two in zip(fast, solutions(), strict=True):
         np.testing.assert_array_equal(one.n_iter, two.n_iter)
-        for name in ("weights", "bias", "alpha", "objective", "gap"):
+        for name in ("weights", "bias", "objective", "gap"):
             np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-10, err_msg=name)
 
 
@@ -340,10 +295,8 @@ def test_a_weight_is_a_repetition_and_a_weight_of_zero_an_absence():
     one, two = squared_hinge(Z, Y, weight=weight, tol=1e-9), squared_hinge(Z[rows], Y[rows], tol=1e-9)
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-7)
     np.testing.assert_allclose(one.objective, two.objective, rtol=1e-10)
-    assert not one.alpha[weight == 0].any()
     one, two = softmax(Z, targets, 3, weight=weight, tol=1e-13), softmax(Z[rows], targets[rows], 3, tol=1e-13)
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-5)
-    assert not one.alpha[weight == 0].any()
 
 
 # by hand, and at the edges
@@ -501,9 +454,6 @@ def test_ctrl_c_ends_the_run(run):
         ({"weight": [1.0]}, "weight has shape"),
         ({"weight": [1.0, np.nan, 1.0]}, "finite numbers of at least 0"),
         ({"weight": [1.0, -1.0, 1.0]}, "finite numbers of at least 0"),
-        ({"start": np.ones((3, 3))}, "start has shape"),
-        ({"start": -np.ones((3, 2))}, "start has values that are not finite or below 0; give finite numbers from 0"),
-        ({"start": np.full((3, 2), np.nan)}, "start has values that are not finite or below 0; give"),
     ],
 )
 def test_what_both_refuse(change, message):
@@ -556,14 +506,12 @@ def hinge_arguments():
         "n_classes": 1,
         "penalty": np.ones(2),
         "scale": None,
-        "start": None,
         "tol": 1e-4,
         "max_iter": 100,
         "seed": 0,
         "n_threads": 1,
         "progress": None,
         "single": False,
-        "with_alpha": True,
     }
 
 
@@ -571,7 +519,7 @@ def softmax_arguments():
     common = {name: value for name, value in hinge_arguments().items() if name not in ("scale", "n_threads")}
     names = ["starts", "terms", "values", "n_terms", "targets", "n_classes", "penalty", "prior", "prior_bias"]
     common |= {"targets": np.array([0, 1], np.int32), "n_classes": 2, "prior": None, "prior_bias": np.zeros(2)}
-    last = ["start", "tol", "max_iter", "seed", "progress", "single", "with_alpha"]
+    last = ["tol", "max_iter", "seed", "progress", "single"]
     return {name: common[name] for name in [*names, *last]}
 
 
@@ -590,7 +538,6 @@ HOSTILE = {
     "n_classes": [-1, 2**40],
     "penalty": [np.ones(1), np.array([1, np.nan]), np.array([1, -1.0]), np.array([1e-200, 1]), np.array([1e200, 1])],
     "scale": [np.ones((2, 2)), np.full((1, 2), np.nan), np.ones(2)],
-    "start": [np.ones((3, 1)), -np.ones((2, 2)), np.full((2, 1), np.inf)],
     "tol": [np.nan, -1.0, np.inf],
     "max_iter": [-1, 2**40],
     "seed": [-1],

@@ -211,7 +211,6 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
     solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
         max_iter=MOST_PASSES, random_state=data.random_state, progress=data.solver_progress(data.tol), single=True,
-        with_alpha=False,
     )  # fmt: skip
     return solution.weights, solution.bias
 
@@ -220,7 +219,7 @@ def _softmax(data: Training, C: float) -> Weights:
     """Softmax regression with an L2 prior around 0."""
     solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
-        random_state=data.random_state, progress=data.solver_progress(data.tol), with_alpha=False,
+        random_state=data.random_state, progress=data.solver_progress(data.tol),
     )  # fmt: skip
     return solution.weights, solution.bias
 
@@ -242,7 +241,7 @@ def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
     solution = squared_hinge(
         data.documents, Y, C=C, scale=class_scale, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
         random_state=data.random_state, n_jobs=data.n_jobs, single=True,
-        progress=data.solver_progress(tol, Y.shape[1]), with_alpha=False,
+        progress=data.solver_progress(tol, Y.shape[1]),
     )  # fmt: skip
     if mirrored:
         return np.vstack([-solution.weights, solution.weights]), np.concatenate([-solution.bias, solution.bias])

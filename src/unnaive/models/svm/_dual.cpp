@@ -152,13 +152,12 @@ void check_common(const Vector<double>& penalty, int64_t n_docs, double tol, int
   require(n_threads >= 1 && n_threads <= 1024, "the number of threads is not within 1 … 1024");
 }
 
-const double* checked_table(const std::optional<Table>& table, int64_t rows, int64_t columns, double least,
-                            const char* message) {
+const double* checked_table(const std::optional<Table>& table, int64_t rows, int64_t columns, const char* message) {
   if (!table) return nullptr;
   require(static_cast<int64_t>(table->shape(0)) == rows && static_cast<int64_t>(table->shape(1)) == columns, message);
   for (size_t i = 0; i < table->size(); ++i) {
     const double x = table->data()[i];
-    require(x >= least && x <= 1e200, message);
+    require(x >= -1e200 && x <= 1e200, message);
   }
   return table->data();
 }
@@ -203,9 +202,8 @@ class Watch {
 
 template <typename Value>
 nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Vector<int32_t> labels, int64_t n_classes,
-                Vector<double> penalty, std::optional<Table> scale, std::optional<Table> start, double tol,
-                int64_t max_iter, uint64_t seed, int64_t n_threads, std::optional<nb::callable> progress, bool single,
-                bool with_alpha) {
+                Vector<double> penalty, std::optional<Table> scale, double tol, int64_t max_iter, uint64_t seed,
+                int64_t n_threads, std::optional<nb::callable> progress, bool single) {
   const Documents<Value>& documents = rows.documents;
   const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, n_threads);
@@ -221,18 +219,14 @@ nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Ve
       {label_starts.data(), label_starts.data() + label_starts.size()},
       {labels.data(), labels.data() + labels.size()},
       {penalty.data(), penalty.data() + n_docs},
-      checked_table(scale, n_classes, n_terms, -1e200, "scale is not a finite table of classes by terms"),
-      checked_table(start, n_docs, n_classes, 0, "start is not a finite table from 0 on of documents by classes"),
+      checked_table(scale, n_classes, n_terms, "scale is not a finite table of classes by terms"),
       tol,
       static_cast<int32_t>(max_iter),
       seed};
-  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(with_alpha ? n_docs : 0, n_classes),
-      objective(n_classes, 1), gap(n_classes, 1);
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), objective(n_classes, 1), gap(n_classes, 1);
   Zeros<int32_t> n_iter(n_classes, 1);
   Zeros<bool> converged(n_classes, 1);
-  const HingeResult result{weights.data(),   bias.data(), with_alpha ? alpha.data() : nullptr,
-                           objective.data(), gap.data(),  n_iter.data(),
-                           converged.data()};
+  const HingeResult result{weights.data(), bias.data(), objective.data(), gap.data(), n_iter.data(), converged.data()};
   Monitor monitor;
   const Watch watch(monitor, progress);
   {
@@ -242,14 +236,14 @@ nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Ve
     else
       solve_hinge<Value, Four>(problem, n_threads, result, monitor, watch);
   }
-  return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), n_iter.vector(), objective.vector(),
-                        gap.vector(), converged.vector());
+  return nb::make_tuple(weights.table(), bias.vector(), n_iter.vector(), objective.vector(), gap.vector(),
+                        converged.vector());
 }
 
 template <typename Value>
 nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64_t n_classes, Vector<double> penalty,
-                  std::optional<Table> prior, Vector<double> prior_bias, std::optional<Table> start, double tol,
-                  int64_t max_iter, uint64_t seed, std::optional<nb::callable> progress, bool single, bool with_alpha) {
+                  std::optional<Table> prior, Vector<double> prior_bias, double tol, int64_t max_iter, uint64_t seed,
+                  std::optional<nb::callable> progress, bool single) {
   const Documents<Value>& documents = rows.documents;
   const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, 1);
@@ -264,16 +258,15 @@ nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64
       n_classes,
       {targets.data(), targets.data() + n_docs},
       {penalty.data(), penalty.data() + n_docs},
-      checked_table(prior, n_classes, n_terms, -1e200, "the prior is not a finite table of classes by terms"),
+      checked_table(prior, n_classes, n_terms, "the prior is not a finite table of classes by terms"),
       prior_bias.data(),
-      checked_table(start, n_docs, n_classes, 0, "start is not a finite table from 0 on of documents by classes"),
       tol,
       static_cast<int32_t>(max_iter),
       seed};
   for (const int32_t target : problem.targets)
     require(target >= 0 && target < n_classes, "a target is not the number of a class");
-  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(with_alpha ? n_docs : 0, n_classes);
-  SoftmaxResult result{weights.data(), bias.data(), with_alpha ? alpha.data() : nullptr, {}, 0, false};
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1);
+  SoftmaxResult result{weights.data(), bias.data(), {}, 0, false};
   Monitor monitor;
   const Watch watch(monitor, progress);
   {
@@ -283,8 +276,8 @@ nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64
     else
       solve_softmax<Value, Four>(problem, result, monitor, watch);
   }
-  return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), result.n_iter, result.value.loss,
-                        result.value.penalty, result.value.gap, result.converged);
+  return nb::make_tuple(weights.table(), bias.vector(), result.n_iter, result.value.loss, result.value.penalty,
+                        result.value.gap, result.converged);
 }
 
 // Arrays must have the right type: a conversion would hide a mistake and cost a copy.
@@ -299,16 +292,16 @@ template <typename Function>
 void define_hinge(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
-  m.def("hinge", function, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("hinge", function, nb::arg(), exact, exact, nb::arg(), exact, table, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().none(), nb::arg());
 }
 
 template <typename Function>
 void define_softmax(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
-  m.def("softmax", function, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(), nb::arg(), nb::arg(),
-        nb::arg().none(), nb::arg(), nb::arg());
+  m.def("softmax", function, nb::arg(), exact, nb::arg(), exact, table, exact, nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().none(), nb::arg());
 }
 
 }  // namespace unnaive

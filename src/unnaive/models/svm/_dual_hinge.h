@@ -30,7 +30,6 @@ struct HingeProblem {
   LongVector<int32_t> labels;
   LongVector<double> penalty;  // C·weight of each document
   const double* scale;         // (n_classes, n_terms), or none
-  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -38,7 +37,6 @@ struct HingeProblem {
 
 struct HingeResult {
   double *weights, *bias;   // (n_classes, n_terms), (n_classes,)
-  double* alpha;            // (n_docs, n_classes), or none
   double *objective, *gap;  // (n_classes,)
   int32_t* n_iter;
   bool* converged;
@@ -66,7 +64,6 @@ class HingeSolver {
         resting_(problem.documents.size()) {
     set_scale();
     set_items();
-    set_start();
     block_.rows = problem.documents.rows();
     block_.items = items_.data();
     block_.active = active_.data();
@@ -107,8 +104,6 @@ class HingeSolver {
         row[entry.term] =
             static_cast<double>(item.alpha[c]) * item.sign[c] * entry.value * square_of_scale(c, entry.term);
       }
-      for (size_t d = 0; out.alpha && d < items_.size(); ++d)
-        out.alpha[d * problem_.n_classes + first_ + c] = items_[d].alpha[c];
       out.bias[first_ + c] = block_.bias.of[c];
       out.objective[first_ + c] = objective[c];
       out.gap[first_ + c] = gap[c];
@@ -158,23 +153,6 @@ class HingeSolver {
       item.diagonal += ridge;
       item.step = static_cast<Number>(kRelaxation) / (squares + ridge);
       ++n_live_;
-    }
-  }
-
-  void set_start() {
-    if (!problem_.start) return;
-    const Rows<Value> rows = problem_.documents.rows();
-    for (int64_t d = 0; d < rows.size; ++d) {
-      if (!(problem_.penalty[d] > 0)) continue;
-      for (int c = 0; c < count_; ++c)
-        items_[d].alpha[c] = static_cast<Number>(problem_.start[d * problem_.n_classes + first_ + c]);
-      const Vector multiple = items_[d].alpha * items_[d].sign;
-      block_.bias.of += multiple;
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-        Vector change = multiple * static_cast<Number>(rows.values[k]);
-        if (problem_.scale) change *= scale_[rows.terms[k]].of;
-        weights_[rows.terms[k]].of += change;
-      }
     }
   }
 

@@ -28,7 +28,6 @@ struct SoftmaxProblem {
   LongVector<double> penalty;  // C·weight of each document
   const double* prior;         // (n_classes, n_terms), or none
   const double* prior_bias;    // (n_classes,)
-  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -36,7 +35,6 @@ struct SoftmaxProblem {
 
 struct SoftmaxResult {
   double *weights, *bias;  // (n_classes, n_terms), (n_classes,)
-  double* alpha;           // (n_docs, n_classes), or none
   SoftmaxValue value;
   int32_t n_iter;
   bool converged;
@@ -74,7 +72,6 @@ class SoftmaxSolver {
     set_offset();
     set_norms();
     set_posterior();
-    set_weights();
     Lanes* room = room_.data();
     state_ = {problem.documents.rows(),
               width_,
@@ -125,9 +122,6 @@ class SoftmaxSolver {
         out.weights[c * problem_.n_terms + entry.term] += multiple(entry.document, c) * entry.value;
       out.bias[c] = problem_.prior_bias[c] + lane(bias_, 0, c);
     }
-    for (int64_t d = 0; out.alpha && d < n_docs_; ++d)
-      for (int64_t c = 0; c < problem_.n_classes; ++c)
-        out.alpha[d * problem_.n_classes + c] = problem_.penalty[d] * lane(posterior_, d, c);
     out.value = value_;
     out.n_iter = passes_;
     out.converged = converged_;
@@ -198,41 +192,9 @@ class SoftmaxSolver {
     }
   }
 
-  // The start may come from a problem with another C, which the sum of its variables reveals. The geometric mean
-  // between keeping the weights and keeping the posteriors needs the fewest passes; the document's own class gets the
-  // remainder.
+  // Each document begins with a posterior of 1 for its own class: no document contributes to the weights.
   void set_posterior() {
-    for (int64_t d = 0; d < n_docs_; ++d) {
-      const double* start = problem_.start ? problem_.start + d * problem_.n_classes : nullptr;
-      const int32_t own = problem_.targets[d];
-      double sum = 0, left = 1;
-      for (int64_t c = 0; start && c < problem_.n_classes; ++c) sum += start[c];
-      if (sum > 0 && problem_.penalty[d] > 0) {
-        const double factor = std::sqrt(problem_.penalty[d] / sum);
-        const double scale = factor / std::max(factor * (sum - start[own]), problem_.penalty[d]);
-        for (int64_t c = 0; c < problem_.n_classes; ++c) {
-          if (c == own) continue;
-          put(posterior_, d, c, start[c] * scale);
-          left -= start[c] * scale;
-        }
-      }
-      put(posterior_, d, own, std::max(left, 0.0));
-    }
-  }
-
-  void set_weights() {
-    if (!problem_.start) return;  // with posteriors of 1 for the own class, no document contributes to the weights
-    const Rows<Value> rows = problem_.documents.rows();
-    LongVector<Lanes> times(width_);
-    LongVector<LanesOf<Vector>> changes(weights_width_);
-    for (int64_t d = 0; d < n_docs_; ++d) {
-      for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
-      for (int64_t c = 0; c < problem_.n_classes; ++c) put_weight(changes, 0, c, multiple(d, c));
-      for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-        for (int64_t v = 0; v < weights_width_; ++v)
-          weights_[rows.terms[k] * weights_width_ + v].of += changes[v].of * static_cast<Number>(rows.values[k]);
-    }
+    for (int64_t d = 0; d < n_docs_; ++d) put(posterior_, d, problem_.targets[d], 1.0);
   }
 
   void choose_documents() {

@@ -39,7 +39,6 @@ class HingeSolution:
 
     weights    (n_classes, n_terms), for the unscaled features
     bias       (n_classes,)
-    alpha      (n_docs, n_classes) dual variables, not negative; can be the `start` of a problem with another C
     n_iter     (n_classes,) passes over the documents
     objective  (n_classes,) value of the objective
     gap        (n_classes,) duality gap: the objective is at most this far above the minimum
@@ -48,7 +47,6 @@ class HingeSolution:
 
     weights: Floats
     bias: Floats
-    alpha: Floats
     n_iter: NDArray[np.int32]
     objective: Floats
     gap: Floats
@@ -61,7 +59,6 @@ class SoftmaxSolution:
 
     weights    (n_classes, n_terms)
     bias       (n_classes,)
-    alpha      (n_docs, n_classes) dual variables, C·weight_d·p(c|z_d) at the minimum; can be the `start` of another fit
     n_iter     passes over the documents
     objective  value of the objective
     gap        duality gap: the objective is at most this far above the minimum
@@ -70,7 +67,6 @@ class SoftmaxSolution:
 
     weights: Floats
     bias: Floats
-    alpha: Floats
     n_iter: int
     objective: float
     gap: float
@@ -113,14 +109,12 @@ def squared_hinge(
     C: float = 1.0,
     scale: NDArray[Any] | None = None,
     weight: NDArray[Any] | None = None,
-    start: NDArray[Any] | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
     random_state: int = 0,
     n_jobs: int = 1,
     progress: SolverProgress | None = None,
     single: bool = False,
-    with_alpha: bool = True,
 ) -> HingeSolution:
     """A linear support vector machine with squared hinge loss for each class against the rest.
 
@@ -137,7 +131,6 @@ def squared_hinge(
     Y             (n_docs, n_classes) sparse or dense; nonzero cells are the labels
     scale         r, (n_classes, n_terms)
     weight        (n_docs,) not negative
-    start         `alpha` of an earlier solution, e.g. with a smaller C; it does not change the minimum
     tol           largest minus smallest projected gradient over all documents (and 0), as in LIBLINEAR and LinearSVC
     max_iter      most passes over the documents; a warning reports classes that did not converge
     random_state  seed of the order of documents, not negative
@@ -146,7 +139,6 @@ def squared_hinge(
     single        weights and dual variables in float32, eight classes at a time: about half the time. Objective and
                   gap of converged classes are not computed (NaN). If float32 is unsuitable (tol below 1e-3, penalties
                   or scales of unusual size), float64 is used
-    with_alpha    False if `alpha` is not needed; it is then empty (0, n_classes)
 
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
     It suits text: with fewer terms than documents and a large C, the number of passes grows with C, as in LIBLINEAR.
@@ -163,13 +155,10 @@ def squared_hinge(
     penalty, labels = _penalties(n_docs, C, weight), _checked_labels(Y, n_docs)
     n_classes = labels.shape[1]
     scale = _checked_table(scale, (n_classes, n_terms), "scale")
-    start = _checked_table(start, (n_docs, n_classes), "start", least=0.0)
     limits = (*_limits(tol, max_iter, random_state), _threads(n_jobs), progress)
     single = single and _suits_single(documents, penalty, scale, tol)
     solution = HingeSolution(
-        *documents.solver.hinge(
-            documents.rows, *_pattern(labels), n_classes, penalty, scale, start, *limits, single, with_alpha
-        )
+        *documents.solver.hinge(documents.rows, *_pattern(labels), n_classes, penalty, scale, *limits, single)
     )
     if not solution.converged.all():
         worst = float(np.nanmax(solution.gap / np.maximum(solution.objective, np.finfo(float).tiny)))
@@ -186,13 +175,11 @@ def softmax(
     prior: NDArray[Any] | None = None,
     prior_bias: NDArray[Any] | None = None,
     weight: NDArray[Any] | None = None,
-    start: NDArray[Any] | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
     random_state: int = 0,
     progress: SolverProgress | None = None,
     single: bool = False,
-    with_alpha: bool = True,
 ) -> SoftmaxSolution:
     """Multinomial logistic regression (maximum entropy) with a Gaussian prior centred on `prior`.
 
@@ -211,14 +198,12 @@ def softmax(
     prior         (n_classes, n_terms); None for 0
     prior_bias    (n_classes,); None for 0
     weight        (n_docs,) not negative
-    start         `alpha` of an earlier solution, e.g. with a smaller C; it does not change the minimum
     tol           largest duality gap relative to the objective: the objective is within this share of the minimum
     max_iter      most passes over the documents; a warning is given if more are needed
     random_state  seed of the order of documents, not negative
     progress      called on this thread with the passes so far, an estimate of the relative gap, and 0
     single        weights in float32, eight classes at a time: about half the time if documents are long. If float32
                   is unsuitable (tol below 1e-3, penalties or a prior of unusual size), float64 is used
-    with_alpha    False if `alpha` is not needed; it is then empty (0, n_classes)
 
     The solver uses one thread, because every step needs the one before. Yu, Huang and Lin (2011), Dual coordinate
     descent methods for logistic regression and maximum entropy models; the steps here are exact, by Newton's method.
@@ -238,13 +223,12 @@ def softmax(
     codes = _checked_targets(targets, n_docs, int(n_classes))
     prior = _checked_table(prior, (n_classes, n_terms), "prior")
     bias = np.zeros(n_classes) if prior_bias is None else _checked_table(prior_bias, (n_classes,), "prior_bias")
-    start = _checked_table(start, (n_docs, n_classes), "start", least=0.0)
     limits = (*_limits(tol, max_iter, random_state), progress)
     single = single and _suits_single(documents, penalty, prior, tol)
-    weights, b, alpha, n_iter, loss, squares, gap, converged = documents.solver.softmax(
-        documents.rows, codes, int(n_classes), penalty, prior, bias, start, *limits, single, with_alpha
+    weights, b, n_iter, loss, squares, gap, converged = documents.solver.softmax(
+        documents.rows, codes, int(n_classes), penalty, prior, bias, *limits, single
     )
-    solution = SoftmaxSolution(weights, b, alpha, n_iter, (loss + squares) / C, gap / C, converged)
+    solution = SoftmaxSolution(weights, b, n_iter, (loss + squares) / C, gap / C, converged)
     if not converged:
         _warn("the softmax", max_iter, solution.gap / max(solution.objective, np.finfo(float).tiny))
     return solution
@@ -287,15 +271,14 @@ def _checked_targets(targets: Any, n_docs: int, n_classes: int) -> NDArray[np.in
     return np.ascontiguousarray(codes, np.int32)
 
 
-def _checked_table(table: Any, shape: tuple[int, ...], name: str, *, least: float = -np.inf) -> Floats | None:
+def _checked_table(table: Any, shape: tuple[int, ...], name: str) -> Floats | None:
     if table is None:
         return None
     values = np.ascontiguousarray(table, np.float64)
     if values.shape != shape:
         raise UnnaiveError(f"{name} has shape {values.shape}; give {shape}")
-    if not (np.isfinite(values).all() and values.min(initial=0.0) >= least):
-        below, allowed = (" or below 0", "finite numbers from 0") if least == 0 else ("", "finite numbers")
-        raise UnnaiveError(f"{name} has values that are not finite{below}; give {allowed}")
+    if not np.isfinite(values).all():
+        raise UnnaiveError(f"{name} has values that are not finite; give finite numbers")
     return values
 
 

@@ -68,14 +68,12 @@ def hinge(
     n_classes: int,
     penalty: Floats,
     scale: Floats | None,
-    start: Floats | None,
     tol: float,
     max_iter: int,
     seed: int,
     n_threads: int,
     progress: SolverProgress | None,
     single: bool,
-    with_alpha: bool,
 ) -> tuple[Any, ...]:
     """Same as the native `hinge`; `n_threads` is ignored, and everything is in double precision."""
     n_docs, n_terms = Z.shape
@@ -83,7 +81,6 @@ def hinge(
     solution: tuple[Any, ...] = (
         np.zeros((n_classes, n_terms)),
         np.zeros(n_classes),
-        np.zeros((n_docs, n_classes)),
         np.zeros(n_classes, np.int32),
         np.zeros(n_classes),
         np.zeros(n_classes),
@@ -95,19 +92,19 @@ def hinge(
         block = slice(first, min(first + size, n_classes))
         signs = np.where(pattern[:, block].toarray() > 0, 1.0, -1.0)
         squared_scale = None if scale is None else scale[block].T ** 2
-        problem = _Hinge(Z, signs, penalty, squared_scale, None if start is None else start[:, block])
+        problem = _Hinge(Z, signs, penalty, squared_scale)
         passes = problem.solve(tol, max_iter, Random(seed, first), progress, passes, first)
-        weights, bias, alpha, *rest = solution
-        weights[block], bias[block], alpha[:, block] = problem.weights.T, problem.bias, problem.alpha
+        weights, bias, *rest = solution
+        weights[block], bias[block] = problem.weights.T, problem.bias
         for array, value in zip(rest, (problem.n_iter, *problem.value(), ~problem.open), strict=True):
             array[block] = value
-    return *solution[:2], solution[2] if with_alpha else solution[2][:0], *solution[3:]
+    return solution
 
 
 class _Hinge:
     """A few binary problems that are solved together; arrays have a column for each."""
 
-    def __init__(self, Z: Sparse, signs: Floats, penalty: Floats, squared_scale: Floats | None, start: Any) -> None:
+    def __init__(self, Z: Sparse, signs: Floats, penalty: Floats, squared_scale: Floats | None) -> None:
         self.Z, self.signs, self.penalty, self.squared_scale = Z, signs, penalty, squared_scale
         self.live = penalty > 0
         width = signs.shape[1]
@@ -117,9 +114,8 @@ class _Hinge:
         with np.errstate(divide="ignore"):
             self.diagonal = (0.5 / penalty)[:, None] * np.ones(width)
         self.step = RELAXATION / (lengths + self.diagonal)
-        self.alpha = np.zeros(signs.shape) if start is None else np.where(self.live[:, None], start, 0.0)
-        self.bias = (self.alpha * signs).sum(axis=0)
-        self.weights = np.asarray(Z.T @ (self.alpha * signs)) * (1.0 if squared_scale is None else squared_scale)
+        self.alpha = np.zeros(signs.shape)  # dual variables: the weights are Σ_d alpha_d·sign_d·z_d
+        self.weights, self.bias = np.zeros((Z.shape[1], width)), np.zeros(width)
         self.open = np.ones(width, np.bool_)
         self.n_iter = np.zeros(width, np.int32)
         self.active = np.zeros(signs.shape, np.bool_)
@@ -207,20 +203,17 @@ def softmax(
     penalty: Floats,
     prior: Floats | None,
     prior_bias: Floats,
-    start: Floats | None,
     tol: float,
     max_iter: int,
     seed: int,
     progress: SolverProgress | None,
     single: bool,
-    with_alpha: bool,
 ) -> tuple[Any, ...]:
     """Same as the native `softmax`."""
-    problem = _Softmax(Z, targets, n_classes, penalty, prior, prior_bias, start)
+    problem = _Softmax(Z, targets, n_classes, penalty, prior, prior_bias)
     n_iter, converged = problem.solve(tol, max_iter, Random(seed, 0), progress)
     weights = problem.weights.T + (0.0 if prior is None else prior)
-    alpha = penalty[:, None] * problem.posterior if with_alpha else np.zeros((0, n_classes))
-    return weights, prior_bias + problem.bias, alpha, n_iter, *problem.value(), converged
+    return weights, prior_bias + problem.bias, n_iter, *problem.value(), converged
 
 
 class _Softmax:
@@ -234,32 +227,19 @@ class _Softmax:
         penalty: Floats,
         prior: Floats | None,
         prior_bias: Floats,
-        start: Floats | None,
     ) -> None:
         self.Z, self.targets, self.penalty = Z, targets, penalty
         self.live = penalty > 0
         self.offset = np.zeros((Z.shape[0], n_classes)) + prior_bias + (0.0 if prior is None else Z @ prior.T)
         self.own = np.zeros((Z.shape[0], n_classes))
         self.own[np.arange(len(targets)), targets] = 1.0
-        self.posterior = self.own.copy() if start is None else self._started(start)
-        multiples = penalty[:, None] * (self.own - self.posterior)
-        self.weights, self.bias = np.asarray(Z.T @ multiples), multiples.sum(axis=0)
+        self.posterior = self.own.copy()  # the weights are Σ_d penalty_d·(own_d − posterior_d)·z_d
+        self.weights, self.bias = np.zeros((Z.shape[1], n_classes)), np.zeros(n_classes)
         squares = Z.copy()
         squares.data **= 2
         self.norm = np.asarray(squares.sum(axis=1)) + 1
         self.violation, self.loss = np.zeros(Z.shape[0]), np.zeros(Z.shape[0])
         self.resting, self.ignore_below = np.zeros(Z.shape[0], np.bool_), 0.0
-
-    def _started(self, start: Floats) -> Floats:
-        """Posteriors from `start`: the geometric mean of its own posteriors and of those that keep its weights."""
-        sums = start.sum(axis=1)
-        used = self.live & (sums > 0)
-        factor = np.sqrt(self.penalty / np.where(used, sums, 1.0))
-        others = np.where(self.own > 0, 0.0, start)
-        room = np.maximum(factor * others.sum(axis=1), self.penalty)
-        others *= np.where(used, factor / np.where(used, room, 1.0), 0.0)[:, None]
-        posterior: Floats = np.where(self.own > 0, np.maximum(1 - others.sum(axis=1, keepdims=True), 0.0), others)
-        return posterior
 
     def solve(self, tol: float, max_iter: int, random: Random, progress: SolverProgress | None) -> tuple[int, bool]:
         """Run passes until the gap is within tol of the objective; return their number and whether it converged."""
