@@ -20,8 +20,8 @@ from unnaive.models.auto.members import Training, fit_family, member_scores, wei
 from unnaive.models.auto.multilabel import TOL as MULTILABEL_TOL
 from unnaive.models.auto.multilabel import _out_of_fold
 from unnaive.models.auto.search import CandidateSearch, block_splits
+from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.views import find_views
-from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.catalogue import MODELS
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
@@ -180,7 +180,7 @@ class TestAuto:
         Y = csr_array(one_label_matrix(codes, N_CLASSES))
         fold = np.arange(len(codes)) % 3
         view = find_views(X, terms, N_CLASSES)[0]
-        found = _out_of_fold(X, Y, view, MULTILABEL, None, fold, 0, 1, WorkTeller(), terms, None)
+        found = _out_of_fold(X, Y, view, MULTILABEL, None, fold, 0, 1, Steps(), terms, None)
         scores = dict(zip(MULTILABEL, found, strict=True))
         split = type("Split", (), {"train": np.flatnonzero(fold != 1), "held_out": np.flatnonzero(fold == 1)})
         for one in MULTILABEL:

@@ -17,7 +17,6 @@ from unnaive.learning.learnt import Learnt
 from unnaive.learning.training_options import TRAINING_OPTIONS, TrainingOptions
 from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
-from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
@@ -36,9 +35,6 @@ class Learner(Protocol):
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """The cost of training per class, beyond what is stored; see learning/class_limits.py."""
-
-    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Estimated seconds of sorting the documents, and of all training; 0 if unknown."""
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """For models that learn from counts: compute the scorer from sums over documents."""

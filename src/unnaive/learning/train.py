@@ -107,8 +107,6 @@ def _train(
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
-    if progress is not None:
-        _announce(data, spec, progress)
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
@@ -117,17 +115,6 @@ def _train(
     kept_fields = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.traits.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept_fields)
-
-
-def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
-    """Report the expected work of training, if the model can estimate it, before documents are sorted."""
-    if data.rows is None or data.multilabel:
-        return
-    size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
-    ordering, total = spec.model.expected_work(size, data.token_rule)
-    if total:
-        details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
-        progress(spec.model.traits.name, details)
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:

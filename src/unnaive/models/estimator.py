@@ -42,7 +42,6 @@ from unnaive.models.input_checks import (
     read_classes,
 )
 from unnaive.models.predicting_estimator import PredictingEstimator
-from unnaive.text.token_rule import TokenRule
 
 SCHEMES = ("multiclass", "one-vs-rest")
 
@@ -99,10 +98,6 @@ class Model(Settings, PredictingEstimator):
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """The cost of training per class, beyond what is stored; zero unless a model overrides it."""
         return ClassCost()
-
-    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Expected seconds of sorting the documents, and of the whole training; 0 if unknown."""
-        return 0.0, 0.0
 
     def relearn(
         self, before: Learnt, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before a progress bar shows
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
-UNIT = 1.0  # assumed wall-clock seconds of a processor second, until measured: solvers use two cores, readers one
+UNIT = 0.5  # seconds for one unit of work of auto: processor seconds, of which two cores do two in a second
 OVERRUN = 0.1  # pending work continues for at least this share of the time that it has taken
 TRUST = 0.1  # weight of the expected pace against the measured one, as a share of the step
 MANY_CLASSES = 30  # with more classes, the worst come first

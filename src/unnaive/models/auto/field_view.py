@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.weighting import Weighting
-from unnaive.models.auto.members import Training, Weights
-from unnaive.text.backend import thread_count
+from unnaive.models.auto.members import Weights, all_cells
 from unnaive.text.fixed_point import STEPS, ZERO, Cells, from_cells
 
 LEAST_SPREAD = 1e-6
@@ -52,15 +51,7 @@ class FieldView:
 
     def rows(self, X: Sparse) -> Sparse:
         """The standardised vectors of documents, csr_array of float32 (n_docs, n_dims)."""
-        rows = self.dense_rows(X).astype(np.float32)
-        n_docs, n_dims = rows.shape
-        parts = rows.ravel(), np.tile(np.arange(n_dims), n_docs), np.arange(0, n_docs * n_dims + 1, n_dims)
-        return csr_array(parts, shape=rows.shape)
-
-    def training(self, X: Sparse, Y: Sparse, weight: Floats | None, *, n_jobs: int | None, **same: Any) -> Training:
-        """The vectors of documents with their labels, as Training for the families of members."""
-        Z = self.rows(X)
-        return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
+        return all_cells(self.dense_rows(X).astype(np.float32))
 
     def fold(self, weights_and_bias: Weights) -> Weights:
         """Convert weights (n_classes, n_dims) of standardised vectors to weights of the marker and the numbers."""

@@ -22,7 +22,7 @@ from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
 from unnaive.learning.traits import Traits
 from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.adjust import adjust_pool
-from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
+from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.multilabel import choose_multilabel
@@ -31,6 +31,7 @@ from unnaive.models.auto.plan import (
     SearchPlan,
     Size,
     default_members,
+    fitting_work,
     has_too_many_classes,
     make_plan,
     plan_multilabel,
@@ -48,6 +49,7 @@ from unnaive.models.auto.search import (
     pool_views,
 )
 from unnaive.models.auto.search_report import make_report, without_measures
+from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_views import (
     AnyVectors,
     Vectors,
@@ -58,11 +60,8 @@ from unnaive.models.auto.vector_views import (
     without_squares,
 )
 from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
-from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
-from unnaive.text.backend import thread_count
-from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 # the seconds that a named budget stands for when the views are chosen by the length of the text
@@ -149,12 +148,6 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
-    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Expected seconds of sorting the documents, and of the whole training, to estimate the time left."""
-        budget = self.budget if isinstance(self.budget, str) else float(self.budget)
-        reads_characters = token_rule is not None and token_rule.analyzer == "both"
-        return first_estimate(size, budget, thread_count(self.n_jobs), reads_characters=reads_characters)
-
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
@@ -180,7 +173,7 @@ class Auto(DocumentsModel):
                 X, Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
             )  # fmt: skip
-        tell = WorkTeller(progress, ordering_work(X.nnz))
+        tell = Steps(progress)
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
             recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, dense)
@@ -217,7 +210,7 @@ class Auto(DocumentsModel):
         return Learnt(SumOfLinears((), bias, n_terms), provenance=Provenance(recipe))
 
     def _search(
-        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: Steps,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
         vectors: Sequence[AnyVectors] = (),
     ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
@@ -252,7 +245,7 @@ class Auto(DocumentsModel):
         recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         pool = refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
-            n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
+            n_jobs=self.n_jobs, tell=Steps(same.get("progress")), columns=same.get("active"),
             vectors=with_squares(same.get("vectors", ())),
         )  # fmt: skip
         return Learnt(pool, provenance=Provenance(recipe))
@@ -275,7 +268,7 @@ class Auto(DocumentsModel):
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
-        tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
+        tell: Steps, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
         vectors: Sequence[AnyVectors],
     ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
         """`_search` for documents with one class each."""
@@ -300,18 +293,18 @@ class Auto(DocumentsModel):
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has a second document to hold out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
-        expected = ExpectedWork(
-            size, len(splits[0].train), tuple(len(split.held_out) for split in splits), thread_count(self.n_jobs)
-        )
-        tell.expect(expected.rest(plan, plan.views, plan.candidates))
         dense = {vector_view_name(item): float(len(splits[0].train) * item.n_dims) for item in vectors}
 
-        def on_candidate(view: str, family: str) -> None:
+        def expect(views: Sequence[str], candidates: Sequence[Candidate]) -> None:
+            searching = sum(plan.search_cost(size, view, candidates) for view in views)
+            tell.expect(searching + sum(plan.refit_cost(size, view) for view in plan.views))
+
+        def on_candidate(view: str, candidate: Candidate) -> None:
             if view in dense:
-                work = fit_work(view, family, dense[view], size.classes, SEARCHING)
+                work = fitting_work(dense[view], size.classes, [candidate.family])
             else:
-                work = expected.candidate(view, family) + expected.preparing(view) / len(plan.candidates)
-            tell(f"trying {FAMILIES[family].title} on {view}", work)
+                work = plan.search_cost(size, view, [candidate]) / plan.n_judged
+            tell(f"trying {FAMILIES[candidate.family].title} on {view}", work)
 
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
@@ -320,8 +313,7 @@ class Auto(DocumentsModel):
         chosen: list[ChosenView] = []
         for number, view in enumerate(planned):
             candidates = plan.candidates if not chosen else search.next_candidates(chosen[0])
-            if chosen:
-                tell.expect(expected.rest(plan, plan.views[number:], candidates))
+            expect(plan.views[number:], candidates)
             chosen.append(search.choose(view, candidates))
         for view_vectors in vectors:
             view = View(vector_view_name(view_vectors), view_vectors.columns, np.zeros(0, np.int64))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Event
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
-from unnaive.base.progress import solver_events
 from unnaive.base.types import Floats, Singles, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import single_labels
@@ -20,7 +20,6 @@ from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.smoothing import Laplace
 from unnaive.models.svm.nbsvm import log_count_ratio
 from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
-from unnaive.models.svm.solver_reference import SolverProgress
 from unnaive.text.backend import thread_count
 
 MOST_PASSES = 200
@@ -31,7 +30,6 @@ MANY = 4_500  # documents from which on the hinge is solved to 10 · tol, which 
 DEAR = 10.0  # cost from which on a family has a solver, which may learn from a sample; naive Bayes learns from all
 SMALL_TABLE = 1 << 18  # cells up to which sums by class are one dense table
 LEAST_SPREAD = 1e-6  # mean squared distance of rows to their mean that the penalty of ridge regression assumes at least
-AT_ONCE = 8  # classes that a hinge is solved for at a time
 HINGES = ("svm", "nbsvm")  # families whose solver uses all threads
 
 Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)
@@ -41,8 +39,8 @@ Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_clas
 class Training:
     """Documents of one view, counts X and weighted Z (n_docs, n_terms), with their labels Y (n_docs, n_classes).
 
-    Sums over documents that several members need are computed once. Solvers call `listen` from time to time with the
-    share of their work that is done; it may raise to stop them.
+    Sums over documents that several members need are computed once. If `stop` is set, solvers end with a
+    KeyboardInterrupt.
     """
 
     X: Sparse
@@ -52,12 +50,12 @@ class Training:
     tol: float
     random_state: int
     n_jobs: int
-    listen: Callable[[float], None] | None = None
+    stop: Event | None = None
 
     @classmethod
     def of(
         cls, X: Sparse, weighting: Weighting, Y: Sparse, weight: Floats | None, *, tol: float, random_state: int,
-        n_jobs: int | None, listen: Callable[[float], None] | None = None,
+        n_jobs: int | None, stop: Event | None = None,
     ) -> Training:  # fmt: skip
         """Weight the documents in float32, which solvers read twice as fast as float64; sums are in float64.
 
@@ -65,18 +63,17 @@ class Training:
         """
         threads = thread_count(n_jobs)
         X, Y, weight = merge_empty(X, csr_array(Y), weight)
-        return cls(X, weight_rows(weighting, X, threads), csr_array(Y), weight, tol, random_state, threads, listen)
+        return cls(X, weight_rows(weighting, X, threads), csr_array(Y), weight, tol, random_state, threads, stop)
 
-    def solver_progress(self, tol: float, n_problems: int = 1) -> SolverProgress | None:
-        """The solver's callback; progress is measured by violations, or by solved problems if they come in blocks."""
-        listen = self.listen
-        if listen is None:
-            return None
+    @classmethod
+    def of_rows(cls, Z: Sparse, Y: Sparse, weight: Floats | None, *, n_jobs: int | None, **same: Any) -> Training:
+        """Training on rows Z (n_docs, n_dims) that are numbers already, such as vectors."""
+        return cls(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
-        def tell(name: str, details: dict[str, Any]) -> None:
-            listen(details["share"] if n_problems <= AT_ONCE else details.get("class", 0) / n_problems)
-
-        return solver_events(tell, "auto", tol, n_problems)
+    def check_stop(self, *_: object) -> None:
+        """What solvers call after each pass."""
+        if self.stop is not None and self.stop.is_set():
+            raise KeyboardInterrupt
 
     @property
     def n_classes(self) -> int:
@@ -172,6 +169,13 @@ def merge_empty(X: Sparse, Y: Sparse, weight: Floats | None) -> tuple[Sparse, Sp
     return csr_array(X[rows]), csr_array(Y[rows]), np.concatenate([weight[rows[: len(rows) - len(first)]], together])
 
 
+def all_cells(rows: Singles) -> Sparse:
+    """Dense rows (n_docs, n_dims) as csr_array, with their zeros."""
+    n_docs, n_dims = rows.shape
+    parts = rows.ravel(), np.tile(np.arange(n_dims), n_docs), np.arange(0, n_docs * n_dims + 1, n_dims)
+    return csr_array(parts, shape=rows.shape)
+
+
 def weight_rows(weighting: Weighting, X: Sparse, threads: int = 1) -> Sparse:
     """The weighted documents in float32, computed in blocks that fit in the processor's cache."""
     X = csr_array(X)
@@ -210,7 +214,7 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
         prior *= strength
     solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
-        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.solver_progress(data.tol), single=True,
+        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.check_stop, single=True,
     )  # fmt: skip
     return solution.weights, solution.bias
 
@@ -219,7 +223,7 @@ def _softmax(data: Training, C: float) -> Weights:
     """Softmax regression with an L2 prior around 0."""
     solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
-        random_state=data.random_state, progress=data.solver_progress(data.tol),
+        random_state=data.random_state, progress=data.check_stop,
     )  # fmt: skip
     return solution.weights, solution.bias
 
@@ -240,8 +244,7 @@ def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
     tol = data.tol if data.Z.shape[0] < MANY else 10 * data.tol
     solution = squared_hinge(
         data.documents, Y, C=C, scale=class_scale, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
-        random_state=data.random_state, n_jobs=data.n_jobs, single=True,
-        progress=data.solver_progress(tol, Y.shape[1]),
+        random_state=data.random_state, n_jobs=data.n_jobs, single=True, progress=data.check_stop,
     )  # fmt: skip
     if mirrored:
         return np.vstack([-solution.weights, solution.weights]), np.concatenate([-solution.bias, solution.bias])

@@ -23,9 +23,9 @@ from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_s
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import N_PARTS
+from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_views import Vectors, make_vector_view, vector_view_name
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
-from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
@@ -37,7 +37,7 @@ LEAST = 10  # documents below which none is held out
 
 def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, plan: MultilabelPlan, *, weight: Floats | None,
-    random_state: int, n_jobs: int | None, tell: WorkTeller, terms: Sequence[str] | Vocabulary | None = None,
+    random_state: int, n_jobs: int | None, tell: Steps, terms: Sequence[str] | Vocabulary | None = None,
     select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
 ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
     """The recipe, and the rows with their out-of-fold log-odds; None with fewer than LEAST documents.
@@ -78,7 +78,7 @@ def choose_multilabel(
 
 def _out_of_fold(
     X: Sparse, Y: Sparse, view: View, members: Sequence[Candidate], weight: Floats | None, fold: Ids, random_state: int,
-    n_jobs: int | None, tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
+    n_jobs: int | None, tell: Steps, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
 ) -> list[Floats]:  # fmt: skip
     """Out-of-fold margins (n_docs, n_classes) of each member.
 
@@ -118,7 +118,8 @@ def _vector_scores(
     for train, aside in split_folds(fold, int(fold.max()) + 1):
         row_weight = None if weight is None else weight[train]
         view = make_vector_view(documents[train], vectors, row_weight)
-        data = view.training(documents[train], Y[train], row_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs)
+        rows = view.rows(documents[train])
+        data = Training.of_rows(rows, Y[train], row_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs)
         weights, bias = fit_family(DENSE_MULTILABEL.family, DENSE_MULTILABEL.settings, data)
         scores[aside] = member_scores((weights, np.maximum(bias, -10.0)), view.rows(documents[aside]))
     return scores

@@ -67,12 +67,13 @@ class SearchPlan:
     documents: int | None = None
     left_out: tuple[str, ...] = ()
 
-    def search_cost(self, size: Size, view: str) -> float:
-        """Estimated processor seconds of the search on a view."""
+    def search_cost(self, size: Size, view: str, candidates: Sequence[Candidate] | None = None) -> float:
+        """Estimated processor seconds of the search on a view, by default with all candidates."""
         share = (self.n_folds - 1) / self.n_folds
         share = min(share, self.training / max(size.documents, 1))
         cells = size.cells[view] * share * self.n_judged
-        return fitting_work(cells, size.classes, [candidate.family for candidate in self.candidates])
+        tried = self.candidates if candidates is None else candidates
+        return fitting_work(cells, size.classes, [candidate.family for candidate in tried])
 
     def refit_cost(self, size: Size, view: str) -> float:
         """Estimated processor seconds of training a member of every family on the documents of a view."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, get_ident
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,14 @@ from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
-from unnaive.models.auto.expected_work import LAST, fit_work
-from unnaive.models.auto.members import FAMILIES, HINGES, Training, Weights, fit_family
-from unnaive.models.auto.plan import PREPARING
+from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
+from unnaive.models.auto.plan import fitting_work
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
+from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_view import round_weights
-from unnaive.models.auto.vector_views import AnyVectors, is_of_words, make_vector_view, vector_view_name
+from unnaive.models.auto.vector_views import AnyVectors, AnyView, is_of_words, make_vector_view, vector_view_name
 from unnaive.models.auto.views import View, select_views
-from unnaive.models.auto.work_teller import WorkTeller
-from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # solver tolerance: a smaller one takes twice the time and changes accuracy only within noise
@@ -43,7 +40,7 @@ def refit(
     sample_weight: Floats | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    tell: WorkTeller | None = None,
+    tell: Steps | None = None,
     columns: Ids | None = None,
     vectors: Sequence[AnyVectors] = (),
 ) -> SumOfLinears:
@@ -51,7 +48,7 @@ def refit(
 
     terms         names of the columns, which determine the views; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
-    tell          is called for every member that is fitted
+    tell          is called for every view on which members are fitted
     columns       the columns that views of terms may use; None for all
     vectors       vectors of words and of vector fields, if the recipe has views of them
     """
@@ -65,29 +62,21 @@ def refit(
     for name, view_vectors in dense_views.items():
         view = View(name, view_vectors.columns, document_frequency(X)[view_vectors.columns])
         views.append((view, [member for member in recipe["members"] if member["view"] == name]))
-    tell = tell or WorkTeller()
-    progress_of = {
-        view.name: _ViewProgress(
-            tell, view, X.shape[0], stop, thread_count(n_jobs), any(member["family"] in HINGES for member in members)
-        )
-        for view, members in views
-    }
-    fits = [progress_of[view.name].work(member, len(seen)) for view, members in views for member in members]
-    tell.expect(sum(progress_of[view.name].preparing for view, members in views if members) + sum(fits))
-    same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
+    tell = tell or Steps()
+    work = {view.name: _work(view, members, X.shape[0], len(seen)) for view, members in views if members}
+    tell.expect(sum(work.values()))
+    same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "stop": stop}
     bias[~np.isin(np.arange(len(bias)), seen)] = -np.inf
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
-            view_progress = progress_of[view.name]
-            tell.begin(f"weighting {view.name}", view_progress.preparing)
+            tell(f"fitting the members on {view.name}", work[view.name])
             documents = take_columns(X, view.columns)
-            listening = {**same, "listen": view_progress.listen}
-            fit = partial(_fit_view, members, documents, ordered, sample_weight, view_progress, listening)
+            fit = partial(_fit_view, members, documents, ordered, sample_weight, same)
             dense_vectors = dense_views.get(view.name)
             if dense_vectors is not None:
                 dense = make_vector_view(documents, dense_vectors, sample_weight)
-                weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
+                weighting, (weights, offset) = dense.weighting, dense.fold(fit(partial(_train_on_vectors, dense)))
             else:
                 weighting = tf_idf(documents, sample_weight, view.df)
                 weights, offset = fit(partial(Training.of, weighting=weighting))
@@ -101,8 +90,8 @@ def refit(
 
 
 def _fit_view(
-    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, view_progress: _ViewProgress,
-    same: dict[str, Any], make: Callable[..., Training],
+    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, same: dict[str, Any],
+    make: Callable[..., Training],
 ) -> Weights:  # fmt: skip
     """The weighted sum of the members of a view; `make` builds Training from documents, labels and weights."""
     n_docs, n_classes = documents.shape[0], Y.shape[1]
@@ -115,13 +104,15 @@ def _fit_view(
         else:
             weight = None if sample_weight is None else sample_weight[rows]
             data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
-        if weights is None:
-            view_progress.tell.finish(view_progress.preparing)
-        part, level = _fit_members(same_size, data, view_progress)
+        part, level = _fit_members(same_size, data, same["stop"])
         weights, offset = part if weights is None else weights + part, offset + level
     if weights is None:
         raise RuntimeError("a view without members")
     return weights, offset
+
+
+def _train_on_vectors(view: AnyView, X: Sparse, **others: Any) -> Training:
+    return Training.of_rows(view.rows(X), **others)
 
 
 def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
@@ -137,48 +128,13 @@ def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
     return sample_rows(np.arange(Y.shape[0]), targets, most, np.random.default_rng(random_state))
 
 
-@dataclass(frozen=True, eq=False)
-class _ViewProgress:
-    """Reports progress on the members of a view, and estimates their work."""
-
-    tell: WorkTeller
-    view: View
-    n_docs: int
-    stop: Event
-    threads: int
-    beside: bool  # whether a hinge is among the members; the others are then fitted in parallel with it
-    running: dict[int, tuple[str, float]] = field(default_factory=dict)  # title and work of each thread's member
-
-    def work(self, member: Recipe, n_classes: int) -> float:
-        """Estimated processor seconds of fitting a member."""
-        share = min(1.0, member.get("documents", self.n_docs) / max(self.n_docs, 1))
-        cells = float(self.view.df.sum()) * share
-        return fit_work(self.view.name, member["family"], cells, n_classes, LAST, self.threads, beside=self.beside)
-
-    @property
-    def preparing(self) -> float:
-        """Estimated processor seconds of weighting and summing the documents."""
-        return PREPARING * float(self.view.df.sum()) / 1e9
-
-    def fit(self, member: Recipe, data: Training) -> Weights:
-        """Fit a member, reporting its start and end."""
-        title = f"fitting {FAMILIES[member['family']].title} on {self.view.name}"
-        work = self.work(member, data.n_classes)
-        self.running[get_ident()] = title, work
-        self.tell.begin(title, work)
-        weights = fit_family(member["family"], member["settings"], data)
-        self.tell.finish(work)
-        return weights
-
-    def listen(self, share: float) -> None:
-        """Report how far the solver of this thread is; stop it if another thread was stopped."""
-        if self.stop.is_set():
-            raise KeyboardInterrupt
-        title, work = self.running[get_ident()]
-        self.tell.advance(title, share * work, work)
+def _work(view: View, members: list[Recipe], n_docs: int, n_classes: int) -> float:
+    """Estimated processor seconds of fitting the members on a view."""
+    share = min([member.get("documents", n_docs) for member in members]) / max(n_docs, 1)
+    return fitting_work(float(view.df.sum()), n_classes, [member["family"] for member in members], min(1.0, share))
 
 
-def _fit_members(members: list[Recipe], data: Training, view_progress: _ViewProgress) -> Weights:
+def _fit_members(members: list[Recipe], data: Training, stop: Event) -> Weights:
     """The weighted sum of the members. Hinges use all threads; single-threaded members run in parallel with them.
 
     An interrupt reaches this thread, which stops the other.
@@ -187,7 +143,7 @@ def _fit_members(members: list[Recipe], data: Training, view_progress: _ViewProg
     def fit(ones: list[Recipe]) -> Weights:
         total, bias = np.zeros((data.n_classes, data.X.shape[1])), np.zeros(data.n_classes)
         for member in ones:
-            weights, offset = view_progress.fit(member, data)
+            weights, offset = fit_family(member["family"], member["settings"], data)
             weights *= member["factor"]
             total += weights
             bias += member["factor"] * offset
@@ -205,7 +161,7 @@ def _fit_members(members: list[Recipe], data: Training, view_progress: _ViewProg
             try:
                 (total, bias), (more, more_bias) = fit(hinges), waiting.result()
             except BaseException:
-                view_progress.stop.set()
+                stop.set()
                 raise
     total += more
     return total, bias + more_bias

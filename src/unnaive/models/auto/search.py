@@ -101,7 +101,7 @@ def block_splits(
 class CandidateSearch:
     """Fits candidates on shared splits of documents X with one class each.
 
-    `on_candidate` is called with the view and the family of each candidate before it is fitted. `rows` are the
+    `on_candidate` is called with the view and each candidate before it is fitted. `rows` are the
     held-out documents, `truth` (n_held_out,) their classes, and `soft_targets` (n_held_out, n_classes) the same
     softened. The views of a split are found from its training documents, by the column names `terms` and by `select`:
     a term that no training document has is ignored in held-out documents, as an unknown term is in new documents.
@@ -109,7 +109,7 @@ class CandidateSearch:
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
-        random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
+        random_state: int, n_jobs: int | None, on_candidate: Callable[[str, Candidate], None],
         terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
         vectors: Sequence[AnyVectors] = (), n_views: int = 2,
     ) -> None:  # fmt: skip
@@ -196,7 +196,7 @@ class CandidateSearch:
         data = Training.of(inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
         Z = weight_rows(weighting, take_columns(self.X[split.held_out], fold_view.columns))
         for candidate, values in scores.items():
-            self.on_candidate(view.name, candidate.family)
+            self.on_candidate(view.name, candidate)
             values[:] = member_scores(fit_family(candidate.family, candidate.settings, data), Z)
 
     def _score_vectors(self, name: str, number: int, vectors: AnyVectors, scores: dict[Candidate, Floats]) -> None:
@@ -206,10 +206,12 @@ class CandidateSearch:
         weight = None if self.weight is None else self.weight[split.train]
         view = make_vector_view(inside, vectors, weight)
         Y = one_label_matrix(self.targets[split.train], self.n_classes)
-        data = view.training(inside, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
+        data = Training.of_rows(
+            view.rows(inside), Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
+        )
         Z = view.rows(take_columns(self.X[split.held_out], vectors.columns))
         for candidate, values in scores.items():
-            self.on_candidate(name, candidate.family)
+            self.on_candidate(name, candidate)
             values[:] = member_scores(fit_family(candidate.family, candidate.settings, data), Z)
 
 

@@ -20,11 +20,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Floats, Ids, Singles, Sparse
+from unnaive.base.types import Ids, Singles, Sparse
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import TermVectors, normalise_rows
-from unnaive.models.auto.members import Training, Weights, weight_rows
-from unnaive.text.backend import thread_count
+from unnaive.models.auto.members import Weights, weight_rows
 
 MOST_DOCUMENTS = 2_000  # documents above which the view is left out; its solver learns from at most so many
 MOST_DIMS = 100  # dimensions of the whitened vectors that are used; a document has a number for each pair of them
@@ -79,11 +78,6 @@ class SquaredView:
             units = self.units[Z.indices[start:end]]
             rows[number] = ((units * Z.data[start:end, None]).T @ units)[first, second] * scale
         return csr_array(rows)
-
-    def training(self, X: Sparse, Y: Sparse, weight: Floats | None, *, n_jobs: int | None, **same: Any) -> Training:
-        """The squared vectors of documents with their labels, as Training for the families of members."""
-        Z = self.rows(X)
-        return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
     def fold(self, weights_and_bias: Weights) -> Weights:
         """Convert weights (n_classes, n_dims) of triangles to weights u_tᵀ M_c u_t of words (n_classes, n_words)."""

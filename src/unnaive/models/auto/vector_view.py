@@ -21,8 +21,7 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Floats, Singles, Sparse
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
-from unnaive.models.auto.members import Training, Weights, weight_rows
-from unnaive.text.backend import thread_count
+from unnaive.models.auto.members import Weights, all_cells, weight_rows
 
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are computed at a time
@@ -57,14 +56,7 @@ class VectorView:
         rows = _means(self.weighting, X, self.units)
         rows -= self.mean.astype(np.float32)
         rows /= self.spread.astype(np.float32)
-        n_docs, n_dims = rows.shape
-        parts = rows.ravel(), np.tile(np.arange(n_dims), n_docs), np.arange(0, n_docs * n_dims + 1, n_dims)
-        return csr_array(parts, shape=rows.shape)
-
-    def training(self, X: Sparse, Y: Sparse, weight: Floats | None, *, n_jobs: int | None, **same: Any) -> Training:
-        """The vectors of documents with their labels, as Training for the families of members."""
-        Z = self.rows(X)
-        return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
+        return all_cells(rows)
 
     def fold(self, weights_and_bias: Weights) -> Weights:
         """Convert weights (n_classes, n_dims) and bias of standardised vectors to weights of words."""
