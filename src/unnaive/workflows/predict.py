@@ -212,10 +212,9 @@ def _refuse_top(top: int, format: str, option: str | None) -> None:
 
 
 def _lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
-    """The batches; the first decides the columns of the layout."""
+    """The batches; the first decides the columns of the layout, and each file their types."""
     for batch in batches:
-        if not layout.kept:
-            layout.kept, layout.types = tuple(batch.kept), batch.types
+        layout.kept, layout.types = layout.kept or tuple(batch.kept), batch.types
         yield batch
 
 

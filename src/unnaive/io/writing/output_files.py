@@ -36,7 +36,7 @@ def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
             with _open_device(path, binary, options) as file:
                 yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
         elif binary or packing:
-            with replacing(Path(os.path.realpath(path)), "wb") as raw:
+            with replacing(Path(os.path.realpath(path)), "w+b") as raw:
                 if binary:
                     yield raw
                 else:

@@ -14,22 +14,18 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.errors import UnnaiveError
-from unnaive.base.extras import import_extra
 from unnaive.base.types import RowValues
 from unnaive.base.visible_text import visible_json
 from unnaive.io.endings import DELIMITERS, written_format
 from unnaive.io.writing.csv_writer import CsvWriter
 from unnaive.io.writing.output_files import open_output
+from unnaive.io.writing.parquet_writer import ColumnTypes, open_parquet_writer
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
 Write = Callable[[Sequence[RowValues]], None]
-ColumnTypes = Callable[
-    [], Mapping[str, Any]
-]  # returns the Arrow types of columns that are known; called at the first row
 
 
 @contextmanager
@@ -41,12 +37,12 @@ def open_table_writer(
     All rows have the same columns in the same order, except in JSON lines.
 
     excel_safe  escape cells of CSV and TSV that a spreadsheet would run as a formula
-    types       types of columns in Parquet; others are found from the first rows
+    types       known types of columns in Parquet, asked before rows are written; others follow from the values
     """
     path = None if path is not None and str(path) == "-" else path
     if format == "parquet" and path is not None:
-        with _open_parquet(path, types) as write:
-            yield write
+        with open_parquet_writer(path, types) as write_rows:
+            yield write_rows
         return
     with open_output(path) as file:
         if format == "jsonl":
@@ -120,43 +116,3 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
         behind = WritingBehind(writer, pool)
         yield behind
         behind.wait(0)
-
-
-@contextmanager
-def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
-    """Write row groups as they come; types are those given, or those of the first rows."""
-    pyarrow = import_extra("pyarrow", "writing Parquet files")
-    parquet = import_extra("pyarrow.parquet", "writing Parquet files")
-    with open_output(path, binary=True) as file:
-        writer: Any = None
-
-        def write(rows: Sequence[RowValues]) -> None:
-            nonlocal writer
-            if not rows:
-                return
-            columns = {name: [row[name] for row in rows] for name in rows[0]}
-            try:
-                if writer is None:
-                    writer = parquet.ParquetWriter(file, _find_schema(columns, types()))
-                writer.write_table(pyarrow.table(columns, schema=writer.schema))
-            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as problem:
-                reason = str(problem).splitlines()[0]
-                raise UnnaiveError(
-                    f"a column has values of several types ({reason}); write a .jsonl or .csv file"
-                ) from problem
-
-        yield write
-        if writer is None:  # a file without rows is a table too
-            known_types = types()
-            writer = parquet.ParquetWriter(file, _find_schema({name: [] for name in known_types}, known_types))
-        writer.close()
-
-
-def _find_schema(columns: Mapping[str, list[Any]], known_types: Mapping[str, Any]) -> Any:
-    import pyarrow
-
-    fields = []
-    for name, values in columns.items():
-        kind = known_types.get(name) or pyarrow.array(values).type
-        fields.append(pyarrow.field(name, pyarrow.string() if pyarrow.types.is_null(kind) else kind))
-    return pyarrow.schema(fields)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unnaive.curation.audit.cleaning import Changes
     from unnaive.io.datafiles import DataFile
     from unnaive.io.fields.columns import Columns
-    from unnaive.io.writing.table_writer import ColumnTypes
+    from unnaive.io.writing.parquet_writer import ColumnTypes
 
 
 def register(app: typer.Typer) -> None:
