@@ -515,7 +515,7 @@ def test_one_block_by_hand():
 
 def test_two_runs_into_one_folder_are_refused(folder, capsys):
     write_shards(folder / "shards")
-    with open_filter_record(Path("kept"), {}):
+    with open_filter_record(Path("kept"), {}, ()):
         assert exit_code(WORDS) == 2
     assert "another run is writing into kept" in capsys.readouterr().err
     Path("kept", RECORD_NAME).write_bytes(b"no record\n" * 100)

@@ -18,9 +18,10 @@ from support.filter_texts import BAD, GOOD, train_filter
 from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model, save
-from unnaive.scaleout.filter.filter_log import RECORD_NAME
+from unnaive.scaleout.filter.filter_log import RECORD_NAME, FilterRecord
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+from unnaive.scaleout.filter.line_shards import WHITE_STARTS
 from unnaive.scaleout.filter.warc_shards import WarcRecord
 
 
@@ -261,6 +262,84 @@ def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys
     assert run(words) == 0
     assert capsys.readouterr().out.endswith("in 1 shard: texts with p(good) ≥ 0.5\n")
     assert Path("kept/b.jsonl").read_text() == "precious"
+
+
+WORDS = "filter m.model {} -o kept --keep good --above 0.5"
+
+
+@pytest.mark.parametrize("content", [b"", b"precious, edited by hand"])
+def test_an_output_that_was_changed_is_neither_taken_nor_overwritten(folder, capsys, content):
+    write_lines("b.jsonl", GOOD)
+    assert run(WORDS.format("a.jsonl b.jsonl")) == 0
+    Path("kept/b.jsonl").write_bytes(content)
+    assert run(WORDS.format("a.jsonl b.jsonl")) == 2
+    assert "kept/b.jsonl was changed after it was filtered; remove it to filter it again" in capsys.readouterr().err
+    assert Path("kept/b.jsonl").read_bytes() == content
+    Path("kept/b.jsonl").unlink()
+    assert run(WORDS.format("a.jsonl b.jsonl")) == 0
+    assert "(1 shard by an earlier run)" in capsys.readouterr().out
+
+
+def test_a_record_does_not_make_other_files_of_the_folder_ours(folder, capsys):
+    Path("kept").mkdir()
+    assert run(WORDS.format("a.jsonl")) == 0
+    write_lines("b.jsonl", GOOD)
+    Path("kept/b.jsonl").write_text("precious")
+    assert run(WORDS.format("a.jsonl b.jsonl")) == 2
+    assert "kept/b.jsonl exists and was not written by a filter" in capsys.readouterr().err
+    assert Path("kept/b.jsonl").read_text() == "precious"
+
+
+def test_an_output_that_was_written_but_not_recorded_is_written_again(folder, monkeypatch, capsys):
+    Path("kept").mkdir()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FilterRecord, "note", stop)
+        assert run(WORDS.format("a.jsonl")) == 130
+    assert Path("kept/a.jsonl").exists()
+    write_lines("a.jsonl", GOOD)
+    assert run(WORDS.format("a.jsonl")) == 0
+    assert Path("kept/a.jsonl").read_text() == Path("a.jsonl").read_text()
+
+
+def test_outputs_of_shards_that_are_gone_are_named(folder, capsys):
+    write_lines("b.jsonl", GOOD)
+    assert run(WORDS.format("a.jsonl b.jsonl")) == 0
+    assert run(WORDS.format("a.jsonl")) == 0
+    words = "note: 1 file of kept, such as b.jsonl, is an output of a shard that is not in the input now"
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("blank", ["   ", "\t", "\u00a0", "\u2028", "\u3000", "\x1c", ""])
+def test_blank_lines_are_no_texts_wherever_they_are(folder, blank, capsys):
+    rows = GOOD * 2 + [blank] + GOOD
+    Path("a.txt").write_text("\n".join(rows) + "\n", newline="")
+    assert run("filter m.model a.txt -o k.txt --keep good --above 0.5") == 0
+    assert f"kept {3 * len(GOOD)} of {3 * len(GOOD)} texts" in capsys.readouterr().out
+    assert Path("k.txt").read_text() == "\n".join(GOOD * 3) + "\n"
+
+
+def test_lines_are_blank_only_if_they_begin_like_white_space():
+    white = {chr(code).encode()[0] for code in range(0xD800) if chr(code).isspace()}
+    assert set(WHITE_STARTS.tolist()) == white
+
+
+def test_the_output_folder_is_listed_once_however_many_shards_there_are(folder, monkeypatch):
+    listed = []
+    list_folder = Path.iterdir
+
+    def count(path):
+        listed.append(path.name)
+        return list_folder(path)
+
+    for number in range(9):
+        write_lines(f"{number}.jsonl", GOOD)
+    monkeypatch.setattr(Path, "iterdir", count)
+    assert run(WORDS.format(" ".join(f"{number}.jsonl" for number in range(9)))) == 0
+    assert listed.count("kept") == 1
 
 
 def test_figures_as_json_do_not_mix_with_texts_on_stdout(folder):

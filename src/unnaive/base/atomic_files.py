@@ -38,8 +38,10 @@ LEFT_OVER = 3600.0
 
 
 @contextmanager
-def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+def replacing(target: Path, mode: str = "wb", *, tidy: bool = True, **options: Any) -> Iterator[IO[Any]]:
     """Open a temporary file that replaces `target` if the block succeeds and is deleted if the block raises.
+
+    tidy  remove what killed writers of `target` left, which lists the folder
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -48,7 +50,8 @@ def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any
     >>> [path.name for path in folder.iterdir()]
     ['note']
     """
-    remove_leftovers(target)
+    if tidy:
+        remove_leftovers(target)
     temporary, handle = _open_temporary(target)
     try:
         with os.fdopen(handle, mode, **options) as file:
@@ -66,13 +69,23 @@ def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any
             temporary.unlink(missing_ok=True)
 
 
-def remove_leftovers(target: Path) -> list[Path]:
-    """Remove temporary files of `target` that killed writers left; files that a process has locked are kept."""
-    ours = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
-    with suppress(OSError):
-        files = [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
-        return [path for path in files if _remove_unheld(path)]
-    return []
+def remove_leftovers(*targets: Path) -> list[Path]:
+    """Remove temporary files of targets that killed writers left; files that a process has locked are kept."""
+    names: dict[Path, set[str]] = {}
+    for target in targets:
+        names.setdefault(target.parent, set()).add(target.name)
+    removed: list[Path] = []
+    for folder, ours in names.items():
+        with suppress(OSError):
+            files = [path for path in folder.iterdir() if _target_name(path.name) in ours]
+            removed += [path for path in files if _remove_unheld(path)]
+    return removed
+
+
+def _target_name(name: str) -> str | None:
+    """The name of the target of a temporary file; None for other files."""
+    match = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}\.tmp", name, re.DOTALL)
+    return None if match is None else match[1]
 
 
 def _remove_unheld(path: Path) -> bool:

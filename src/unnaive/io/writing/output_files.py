@@ -17,8 +17,10 @@ from unnaive.io.endings import PACKINGS, split_ending
 
 
 @contextmanager
-def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
+def open_output(path: Path | None, *, binary: bool = False, tidy: bool = True) -> Iterator[Any]:
     """A file that appears when the block is done, compressed by its ending; stdout for None or "-".
+
+    Without `tidy`, temporary files of killed writers stay; see `remove_leftovers`.
 
     Characters that UTF-8 cannot encode, such as half a surrogate pair, are written as escapes; on a terminal, control
     characters too.
@@ -36,14 +38,14 @@ def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
             with _open_device(path, binary, options) as file:
                 yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
         elif binary or packing:
-            with replacing(Path(os.path.realpath(path)), "w+b") as raw:
+            with replacing(Path(os.path.realpath(path)), "w+b", tidy=tidy) as raw:
                 if binary:
                     yield raw
                 else:
                     with _open_packed(raw, packing, options) as file:
                         yield file
         else:
-            with replacing(Path(os.path.realpath(path)), "w", **options) as file:
+            with replacing(Path(os.path.realpath(path)), "w", tidy=tidy, **options) as file:
                 yield cast(TextIO, file)
     except BrokenPipeError:
         raise

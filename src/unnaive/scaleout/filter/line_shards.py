@@ -28,6 +28,8 @@ from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, 
 from unnaive.text.buffer import TextBuffer, TextChunks
 
 SMALLEST = 1 << 15  # bytes; blocks up to this size are not split further to find the line that Python must read
+# the first bytes in UTF-8 of the characters that str.strip removes
+WHITE_STARTS = np.frombuffer(b"\t\n\v\f\r\x1c\x1d\x1e\x1f \xc2\xe1\xe2\xe3", np.uint8)
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -234,7 +236,7 @@ def check_line_encoding(encoding: str | None) -> None:
 
 
 def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int64]] | None:
-    """Each non-empty line as a text, without a copy; None if a line is not UTF-8 or too long."""
+    """Each line as a text, without a copy; None if a line is blank, not UTF-8 or too long."""
     try:
         str(data.data, "utf-8")
     except UnicodeDecodeError:
@@ -244,8 +246,12 @@ def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int6
         ends = np.append(ends, len(data))
     offsets = np.concatenate([np.zeros(1, np.int64), ends])
     sizes = np.diff(offsets)
-    if len(sizes) and (sizes.max() > longest or sizes.min() <= 2):
-        return None  # perhaps a blank line, which is not a text
+    if len(sizes) and sizes.max() > longest:
+        return None
+    # a line is blank only if it begins with white space, or with a byte that white space beyond ASCII begins with
+    unsure = np.flatnonzero(np.isin(data[offsets[:-1]], WHITE_STARTS)) if len(sizes) else ()
+    if any(not str(data[offsets[line] : offsets[line + 1]].data, "utf-8").strip() for line in unsure):
+        return None
     return TextBuffer(data, offsets), np.repeat(offsets, 2)[1:-1]
 
 

@@ -64,7 +64,9 @@ def filter_shards(
         done = None if record is None else record.find(job)
         if done is None:
             source = "" if record is None else describe_source(job)
-            done = filter_file(rule, job, reading, n_threads, may_be_empty=record is not None)
+            if record is not None:
+                record.begin(job)
+            done = filter_file(rule, job, reading, n_threads, recorded=record is not None)
             if record is not None:
                 record.note(job, source, done)
         else:
@@ -74,28 +76,28 @@ def filter_shards(
 
 
 def filter_file(
-    rule: KeepRule, job: ShardJob, reading: ShardReading, threads: int, *, may_be_empty: bool = True
+    rule: KeepRule, job: ShardJob, reading: ShardReading, threads: int, *, recorded: bool = False
 ) -> FilterTally:
-    """Filter one shard into its target; a shard without texts is an error unless `may_be_empty`."""
+    """Filter one shard into its target; without a record of many shards, one without texts is an error."""
     if job.target is not None:
         job.target.parent.mkdir(parents=True, exist_ok=True)
-    with _open_target(job) as file:
+    with _open_target(job, tidy=not recorded) as file:
         message = job.own_reading(reading).message
         tally = filter_shard(
             rule, job.open(reading), file, name=job.name, packing=job.packing, message=message, threads=threads
         )
-        if not (tally.texts or may_be_empty):
+        if not (tally.texts or recorded):
             raise BadData(f"{STDIN_NAME if job.source == STDIN else job.source} has no texts; give at least one")
         return tally
 
 
 @contextmanager
-def _open_target(job: ShardJob) -> Iterator[IO[bytes]]:
+def _open_target(job: ShardJob, *, tidy: bool) -> Iterator[IO[bytes]]:
     if job.target is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with open_output(job.target, binary=True) as file:
+    with open_output(job.target, binary=True, tidy=tidy) as file:
         yield file
 
 

@@ -181,20 +181,6 @@ def choose_rule(
     return choose_keep_rule(fitted, classes, recall=recall, held_out=(corpus.texts, labels), confidence=confidence)
 
 
-def refuse_foreign_files(plan: ShardPlan) -> None:
-    """Raise an error if files that no filter has written would be overwritten in the output folder."""
-    from unnaive.base.errors import UnnaiveError
-    from unnaive.scaleout.filter.filter_log import RECORD_NAME
-
-    if plan.folder is None or (plan.folder / RECORD_NAME).exists():
-        return
-    targets = [job.target for job in plan.jobs if job.target is not None and job.target.exists()]
-    if targets:
-        raise UnnaiveError(
-            f"{targets[0]} exists and was not written by a filter; name another folder, or remove the file"
-        )
-
-
 def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
     """Filter all shards with a progress bar; finished shards are kept on an interruption."""
     from contextlib import nullcontext
@@ -206,7 +192,6 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     from unnaive.scaleout.filter.reading import choose_reading
     from unnaive.scaleout.filter.run import FilterOutcome, filter_shards
 
-    refuse_foreign_files(plan)
     shards = choose_reading(plan.jobs, source, rule.fitted)
     files = [Path(job.source) for job in plan.jobs if job.source != STDIN]
     total = sum(path.stat().st_size for path in files if path.is_file())
@@ -216,11 +201,12 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
         "column of text": None if shards.columns is None else list(shards.columns.texts),
         "part of messages": shards.message, "encoding": shards.options.encoding, "format": source.format,
     }  # fmt: skip
-    record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
+    record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings, plan.jobs)
     try:
         with Progress("filtering", total or None, in_logs=bool(files)) as bar, record as kept_record:
             shards = replace(shards, options=replace(shards.options, on_read=bar.advance))
             filter_shards(rule, plan.jobs, shards, record=kept_record, outcome=outcome)
+            others = [] if kept_record is None else kept_record.find_others(plan.jobs)
     except KeyboardInterrupt:
         done = count_noun(len(outcome.shards), "shard")
         raise Interrupted(
@@ -238,6 +224,10 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
         raise BadData(f"{source.name} has no texts; give at least one")
     if outcome.tally.skipped:
         note(f"left out {count_noun(outcome.tally.skipped, 'line')} that could not be read")
+    if others:
+        verb = "is an output of a shard" if len(others) == 1 else "are outputs of shards"
+        words = f"{count_noun(len(others), 'file')} of {plan.folder}, such as {others[0].name},"
+        note(f"{words} {verb} that is not in the input now; remove what you do not want")
     if plan.folder is None and plan.jobs[0].target is None:
         sys.stdout.flush()
     return outcome
