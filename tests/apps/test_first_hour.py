@@ -594,6 +594,7 @@ class TestCompare:
     def test_few_splits_are_no_test_and_documents_are(self, run, tickets):
         out = run("compare", tickets, "--models", "multinomial,bernoulli", "--splits", 2)[1]
         assert "no p with 2 splits: the test needs at least 5" in out
+        assert "± is the standard deviation over the splits" in out
         assert "McNemar is an exact test on documents" in out
         assert "whether these trained models differ, not whether the methods would" in " ".join(out.split())
         assert [line.split()[-1] for line in out.splitlines() if line.startswith("bernoulli ")][-1] == "untested"

@@ -23,6 +23,8 @@ def test_all_that_tie_are_best_and_gaps_are_dashes():
     assert grid.text("a", (20.0, None)) == "–"
     assert not grid.is_best("a", (20.0, None))
     assert "| a | **0.6000 ± 0.1414** | – |" in grids_as_markdown(records)
+    assert grids_as_markdown(records).endswith("\n\n± is the standard deviation over the splits.")
+    assert "±" not in grids_as_markdown(rows("a", [0.5]))
 
 
 def test_smaller_is_better_where_the_measure_says_so():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unnaive import MultinomialNB, TextClassifier
+from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.data.corpus import Corpus
 from unnaive.evaluation.comparison_page import comparison_page
@@ -119,6 +120,27 @@ def test_text_and_markdown_and_json_tell_the_same(single):
     content = json.loads(json.dumps(as_dict(found), allow_nan=False))
     assert content["measures"]["accuracy"] == found.measures["accuracy"]
     assert sum(one["documents"] for one in content["classes"]) == len(found)
+
+
+def test_the_interval_and_the_classes_left_out_stand_everywhere(single, tmp_path, capsys):
+    """The command said that macro averages count absent classes as 0, which they do not, and printed no interval."""
+    classifier, corpus = single
+    rows = [row for row, (name,) in enumerate(corpus.labels) if name == "billing"][:20]
+    lines = [json.dumps({"text": corpus.texts[row], "label": "billing"}) for row in rows]
+    (tmp_path / "bills.jsonl").write_text("\n".join(lines) + "\n")
+    classifier.save(tmp_path / "m.model")
+    assert exit_code(["evaluate", str(tmp_path / "m.model"), str(tmp_path / "bills.jsonl")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    evaluation = evaluate(classifier, [corpus.texts[row] for row in rows], ["billing"] * 20)
+    low, high = evaluation.accuracy_interval
+    assert f"accuracy {evaluation.measure('accuracy'):.4f}" in shown
+    assert f"95 % interval {low:.4f} to {high:.4f}" in shown
+    assert 0 < low < evaluation.measure("accuracy") <= high <= 1
+    assert len(evaluation.absent) >= 3
+    sentence = f"acro averages leave out {len(evaluation.absent)} classes without a document or a prediction here: "
+    for text in (shown, as_text(evaluation), as_markdown(evaluation), evaluation_page(evaluation)):
+        assert f"{sentence}{', '.join(evaluation.absent[:3])}" in text
+        assert f"{low:.4f} to {high:.4f}" in text
 
 
 def test_models_without_probabilities_have_a_report_too(multilabel):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from unnaive.base.errors import count_noun
-from unnaive.evaluation.grids import Grid, format_seconds, make_grids, place_names, short_name
+from unnaive.evaluation.grids import SPREAD, Grid, format_seconds, make_grids, place_names, short_name
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
@@ -124,8 +124,7 @@ def result_table(grid: Grid) -> str:
         for name in grid.names
     ]
     head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
-    several = any(summary.splits > 1 for summary in grid.cells.values())
-    note = html.page_note("Mean over the splits ± standard deviation.") if several else ""
+    note = html.page_note(f"{SPREAD}.") if grid.has_spread else ""
     return f"<h3>{escape(grid.measure)}</h3>{note}" + html.table(head, rows, label=f"{grid.measure} of the models")
 
 

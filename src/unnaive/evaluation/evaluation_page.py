@@ -16,11 +16,13 @@ from unnaive.evaluation.evaluation_report import (
     ABSTENTION,
     ABSTENTION_NOTE,
     COVERAGE,
+    absent_note,
     abstention_choices,
     abstention_rows,
     class_rows,
     coverage_notes,
     coverage_rows,
+    describe_interval,
     worst_of_largest,
 )
 from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
@@ -75,6 +77,11 @@ def measure_tiles(evaluation: Evaluation) -> str:
     if evaluation.drift is not None and evaluation.drift.differs:
         sentence = evaluation.drift.sentence()
         unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
+    if evaluation.absent:
+        sentence = absent_note(evaluation.absent)
+        unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
+    interval = describe_interval(evaluation.accuracy_interval)
+    unknown += html.page_note(f"The 95 % interval of the accuracy on new documents like these is {interval}.")
     meanings = (
         f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
         f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"

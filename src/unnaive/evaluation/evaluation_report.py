@@ -76,9 +76,9 @@ def as_text(evaluation: Evaluation) -> str:
         evaluation.model,
         "",
     ]
-    notes = {"accuracy": f"  95 % interval {describe_interval(evaluation)}"}
+    notes = {"accuracy": f"  95 % interval {describe_interval(evaluation.accuracy_interval)}"}
     lines += [f"{name:<{wide}}  {value:.4f}{notes.get(name, '')}" for name, value in evaluation.measures.items()]
-    lines += [f"{absent_note(evaluation)}"] if evaluation.absent else []
+    lines += [absent_note(evaluation.absent)] if evaluation.absent else []
     lines += ["", f"{'class':<{wide}}  precision  recall      F1  documents"]
     for name, precision, recall, f1, size in class_rows(evaluation):
         lines.append(f"{name:<{wide}}     {precision:.4f}  {recall:.4f}  {f1:.4f}  {size:>9,}")
@@ -88,14 +88,15 @@ def as_text(evaluation: Evaluation) -> str:
 def as_markdown(evaluation: Evaluation) -> str:
     """The measures and the classes as Markdown tables."""
     head = f"# {evaluation.name}\n\n{evaluation.model}; {_sizes(evaluation)}."
-    intervals = {"accuracy": describe_interval(evaluation)}
+    intervals = {"accuracy": describe_interval(evaluation.accuracy_interval)}
     measured = [(name, f"{value:.4f}", intervals.get(name, "")) for name, value in evaluation.measures.items()]
     measures = _markdown(("measure", "value", "95 % interval"), measured)
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
     pairs = [(true, predicted, str(n)) for true, predicted, n in evaluation.confused_pairs()]
     drift = evaluation.drift.sentence() if evaluation.drift is not None else ""
-    note = " ".join(f"Note: {sentence}." for sentence in (drift, absent_note(evaluation)) if sentence)
+    absent = absent_note(evaluation.absent) if evaluation.absent else ""
+    note = " ".join(f"Note: {sentence}." for sentence in (drift, absent) if sentence)
     tables = [note, measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
     points = abstention_rows(evaluation)
     tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
@@ -105,20 +106,21 @@ def as_markdown(evaluation: Evaluation) -> str:
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
 
 
-def describe_interval(evaluation: Evaluation) -> str:
-    """The 95 % interval of the accuracy in words."""
-    low, high = evaluation.accuracy_interval
+def describe_interval(interval: tuple[float, float]) -> str:
+    """An interval of a share in words.
+
+    >>> describe_interval((0.91238, 1.0))
+    '0.9124 to 1.0000'
+    """
+    low, high = interval
     return f"{low:.4f} to {high:.4f}"
 
 
-def absent_note(evaluation: Evaluation) -> str:
-    """The classes that macro averages leave out, as a sentence without its stop; empty if there are none."""
-    absent = evaluation.absent
-    if not absent:
-        return ""
-    named = ", ".join(absent[:3]) + (", …" if len(absent) > 3 else "")
+def absent_note(absent: Sequence[str]) -> str:
+    """The classes that macro averages leave out, as a sentence without its stop."""
     classes = count_noun(len(absent), "class", "classes")
-    return f"{classes} without a document or a prediction ({named}) left out of macro averages"
+    names = ", ".join(absent[:3]) + (", …" if len(absent) > 3 else "")
+    return f"macro averages leave out {classes} without a document or a prediction here: {names}"
 
 
 ABSTENTION = ("target accuracy", "reject below", "share labelled", "accuracy")

@@ -112,6 +112,8 @@ def compare(
     |---|---|
     | multinomial | **1.0000 ± 0.0000** |
     | svm | **1.0000 ± 0.0000** |
+    <BLANKLINE>
+    ± is the standard deviation over the splits.
     """
     documents = list(as_texts(texts))
     targets = read_targets(labels, len(documents))

@@ -13,6 +13,9 @@ from unnaive.evaluation.results import Record
 from unnaive.evaluation.summaries import GridPoint, Summary, summarise
 
 
+SPREAD = "± is the standard deviation over the splits"
+
+
 @dataclass(frozen=True)
 class Grid:
     """One measure: rows are contenders, columns are points (training size and vocabulary) with their names."""
@@ -28,6 +31,11 @@ class Grid:
         cells = {(summary.contender, (summary.train_size, summary.terms)): summary for summary in summaries}
         names = tuple(dict.fromkeys(name for name, _ in cells))
         return cls(summaries[0].measure, names, place_names(point for _, point in cells), cells)
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether any cell is of several splits."""
+        return any(summary.splits > 1 for summary in self.cells.values())
 
     def text(self, name: str, point: GridPoint) -> str:
         """Mean ± standard deviation; a dash if nothing was measured."""
@@ -121,7 +129,9 @@ def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[li
 
 def grids_as_markdown(records: Iterable[Record]) -> str:
     """A table for every measure, the best of each column in bold."""
-    return "\n\n".join(_markdown_table(grid) for grid in make_grids(records))
+    grids = make_grids(records)
+    note = [f"{SPREAD}."] if any(grid.has_spread for grid in grids) else []
+    return "\n\n".join([*map(_markdown_table, grids), *note])
 
 
 def _markdown_table(grid: Grid) -> str:

@@ -184,6 +184,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
         measures["multilabel"] = fitted.multilabel
         learnt = set(map(str, fitted.classes))
         measures["unknown"] = [name for name in map(str, names) if name not in learnt]
+        measures["absent"] = [str(name) for name, there in zip(names, tally.present, strict=True) if not there]
         measures["by class"] = [
             {"class": str(name), "precision": p, "recall": r, "f1": f, "documents": int(n)}
             for name, p, r, f, n in zip(

@@ -70,11 +70,14 @@ def show_spark_measures(results: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, console, plain_table, shown_classes
+    from unnaive.evaluation.evaluation_report import describe_interval
 
     screen = console()
     table = plain_table("measure", ">value")
     for name in ("accuracy", "micro-f1", "macro-f1"):
         table.add_row(name, f"{results[name]:.4f}")
+        if name == "accuracy":
+            table.add_row("  95 % interval", describe_interval(results["accuracy_interval"]))
     documents, classes = (
         count_noun(results["documents"], "document"),
         count_noun(len(results["by class"]), "class", "classes"),

@@ -55,7 +55,7 @@ def compare(
             help="Models, separated by commas, e.g. svm,multinomial:alpha=0.1; by default one of each family."
         ),
     ] = None,
-    splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
+    splits: Annotated[int, typer.Option(help="Number of random splits; data with its own split also needs --train-sizes.")] = 10,
     train_sizes: Annotated[
         str | None,
         typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default 80, or the split of the data."),
@@ -103,7 +103,7 @@ def compare(
 ) -> None:
     """Compare models on the same splits of the data, with significance tests and learning curves.
 
-    unnaive compare tickets/train.csv --label queue --models complement,nbsvm,svm --splits 3
+    unnaive compare tickets/train.csv --label queue --models complement,nbsvm,svm --splits 5
     """
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
@@ -191,11 +191,14 @@ def write_comparison(
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
     from unnaive.apps.common.screen import console, say_summary
-    from unnaive.evaluation.grids import make_grids
+    from unnaive.evaluation.grids import SPREAD, make_grids
     from unnaive.evaluation.summaries import pairwise_tests
 
-    for grid in make_grids(records):
+    grids = make_grids(records)
+    for grid in grids:
         show_grid(grid)
+    if any(grid.has_spread for grid in grids):
+        echo(SPREAD)
     tests = pairwise_tests(records, against=rival)
     if tests:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
@@ -218,7 +221,7 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
     elif tests:
         sentences.append(
             f"no p with {count_noun(tests[0].splits, 'split')}: the test needs at least {FEWEST_SPLITS}; "
-            f"compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
+            f"compare with --folds {FEWEST_SPLITS}, or with --splits {FEWEST_SPLITS} --train-sizes 80, or more"
         )
     if any(test.documents for test in tests):
         sentences.append(

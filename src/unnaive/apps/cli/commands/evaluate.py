@@ -89,9 +89,8 @@ def evaluate(
             echo(visible_json(on_spark))
         else:
             show_spark_measures(on_spark)
-            for sentence in class_mismatches(
-                {row["class"]: row["documents"] for row in on_spark["by class"]}, on_spark["unknown"]
-            ):
+            support = {row["class"]: row["documents"] for row in on_spark["by class"]}
+            for sentence in class_mismatches(support, on_spark["unknown"], on_spark["absent"]):
                 echo(f"note: {sentence}", err=True)
         return
     compared = last_comparison(records) if records is not None else []
@@ -169,14 +168,13 @@ def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None
     sizes = f"{count_noun(len(evaluation), 'document')}, {count_noun(len(evaluation.classes), 'class', 'classes')}"
     screen.print(f"{evaluation.name}: {sizes}", markup=False)
     screen.print(evaluation.model, markup=False, style="dim")
-    for sentence in class_mismatches(
-        dict(zip(evaluation.classes, evaluation.tally.support, strict=True)), evaluation.unknown
-    ):
+    support = dict(zip(evaluation.classes, evaluation.tally.support, strict=True))
+    for sentence in class_mismatches(support, evaluation.unknown, evaluation.absent):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
     if evaluation.drift is not None and evaluation.drift.differs:
         screen.print(f"note: {evaluation.drift.sentence()}", markup=False, style="yellow")
     screen.print()
-    screen.print(printed_measure_table(values))
+    screen.print(printed_measure_table(values, evaluation.accuracy_interval))
     screen.print()
     screen.print(printed_class_table(evaluation))
     if len(evaluation.classes) > TOO_MANY_CLASSES:
@@ -222,36 +220,38 @@ def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     return table
 
 
-def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> list[str]:
-    """Sentences about classes that only the data has, the `unknown`, and classes that only the model has.
+def class_mismatches(support: Mapping[str, float], unknown: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """Sentences about the classes that only the data has, the `unknown`, and those that macro averages leave out.
 
     support  documents of each class of the data and of the model
 
-    >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"])[0]
-    'the model was not trained on news: this 1 label cannot be right'
+    >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"], ["spam"])
+    ['the model was not trained on news: this 1 label cannot be right',
+     'macro averages leave out 1 class without a document or a prediction here: spam']
     """
+    from unnaive.evaluation.evaluation_report import absent_note
+
     sentences = []
     if unknown:
         lost = int(sum(support[name] for name in unknown))
         names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
         sentences.append(f"the model was not trained on {names}: {these} cannot be right")
-    absent = [name for name, n in support.items() if not n]
-    if absent:
-        names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
-        sentences.append(f"no document here has {names}; macro averages count such classes as 0")
-    return sentences
+    return [*sentences, absent_note(absent)] if absent else sentences
 
 
-def printed_measure_table(values: Mapping[str, float]) -> Any:
-    """The measures, with their meaning if the screen is wide enough."""
+def printed_measure_table(values: Mapping[str, float], accuracy_interval: tuple[float, float]) -> Any:
+    """The measures, with the interval of the accuracy, and their meaning if the screen is wide enough."""
     from unnaive.apps.common.screen import console, plain_table
+    from unnaive.evaluation.evaluation_report import describe_interval
     from unnaive.evaluation.measures import find_measure
 
     narrow = console().width < NARROW
     table = plain_table("measure", ">value", *([] if narrow else [""]))
     for name, value in values.items():
         table.add_row(name, f"{value:.4f}", *([] if narrow else [f"[dim]{find_measure(name).about}[/]"]))
+        if name == "accuracy":
+            table.add_row("  95 % interval", describe_interval(accuracy_interval))
     return table
 
 
