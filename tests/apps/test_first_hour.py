@@ -429,6 +429,7 @@ class TestCommandLine:
         shown = []
         monkeypatch.setattr(Progress, "_put", lambda self, title, total, done, *_: shown.append((title, done, total)))
         assert run("train", data, "-o", "my.model", "--model", model, "-q")[0] == 0
+        assert shown.pop(0)[0] == "1/3 reading"
         assert shown[0] == (f"2/3 learning {model} from 4 documents", 0.0, None)
         assert shown[-1] == ("3/3 writing", 0.0, None)
         assert all(title.startswith("2/3 learning ") for title, *_ in shown[:-1])
@@ -446,7 +447,7 @@ class TestCommandLine:
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
         options = ("-m", "multinomial", "--calibrate", "platt", "--holdout", "0.2", "-q")
         assert run("train", "many.csv", "-o", "my.model", *options)[0] == 0
-        assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
+        assert [title for title, *_ in shown[:2]] == ["1/4 reading", "2/4 measuring multinomial on documents set aside"]
         assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 
     def test_completion(self, tmp_path):

@@ -12,7 +12,6 @@ from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.results import Record
 from unnaive.evaluation.summaries import GridPoint, Summary, summarise
 
-
 SPREAD = "± is the standard deviation over the splits"
 
 

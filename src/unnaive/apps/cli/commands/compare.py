@@ -55,7 +55,9 @@ def compare(
             help="Models, separated by commas, e.g. svm,multinomial:alpha=0.1; by default one of each family."
         ),
     ] = None,
-    splits: Annotated[int, typer.Option(help="Number of random splits; data with its own split also needs --train-sizes.")] = 10,
+    splits: Annotated[
+        int, typer.Option(help="Number of random splits; data with its own split also needs --train-sizes.")
+    ] = 10,
     train_sizes: Annotated[
         str | None,
         typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default 80, or the split of the data."),
