@@ -141,3 +141,32 @@ def test_steps_and_notes_go_to_the_callback(tickets):
     assert titles == ["reading", "learning multinomial from 651 documents"]
     assert next(details["total"] for name, details in events if name == "step") == size
     assert sum(details["amount"] for name, details in events if name == "advance") >= size
+
+
+def test_results_print_as_one_short_line(tickets):
+    """A result holds models, evaluations and rows; its repr shows plain short values only."""
+    train, test = tickets / "train.csv", tickets / "test.csv"
+    trained = unnaive.train_file(train, "multinomial", label="queue", output=tickets / "a.model", test=test)
+    results = (
+        trained,
+        unnaive.evaluate_file(tickets / "a.model", test),
+        unnaive.predict_file(tickets / "a.model", test),
+        unnaive.update_file(tickets / "a.model", test, output=tickets / "b.model"),
+        unnaive.compare_file(train, ["multinomial"], label="queue", splits=2),
+        unnaive.audit_file(train, label="queue"),
+    )
+    for result in results:
+        line = repr(result)
+        assert line.startswith(type(result).__name__ + "(")
+        assert "\n" not in line
+        assert len(line) < 700
+    assert "model='multinomial'" in repr(trained)
+    assert f"accuracy: {trained.test['accuracy']:.4g}" in repr(trained)
+
+
+@pytest.mark.parametrize(
+    ("data", "came"), [(3, "type int"), (None, "type NoneType"), ([], "empty"), ([3], "type list")]
+)
+def test_data_that_is_no_path_is_one_sentence(data, came):
+    with pytest.raises(unnaive.BadData, match=came):
+        unnaive.train_file(data, label="queue")

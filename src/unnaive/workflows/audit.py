@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ SPLIT_NAMES = ("split", "part", "subset", "partition", "set")
 TRAIN_WORDS, TEST_WORDS = ("train", "training"), ("test", "testing")
 
 
-@dataclass(frozen=True, eq=False)
-class AuditResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditResult(Result):
     """The problems that were found, and remarks about what was read."""
 
     audit: Audit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
 from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class ModelSizes:
         return {"documents": self.documents, "classes": self.classes, "terms": self.terms}
 
 
-@dataclass(frozen=True, eq=False)
-class ChangeResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ChangeResult(Result):
     """A changed model, its file, and its sizes before and after.
 
     read    which columns were read, for people; None without data

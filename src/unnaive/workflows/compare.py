@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import Interrupted
 from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
 
 
-@dataclass(frozen=True, eq=False)
-class ComparisonResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonResult(Result):
     """Models on the same splits: their measured values, the file of records if one is kept, and remarks."""
 
     comparison: Comparison

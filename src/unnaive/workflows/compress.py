@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 FOLDS = 5  # one of them is held out for evaluation
 
 
-@dataclass(frozen=True, eq=False)
-class CompressionResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class CompressionResult(Result):
     """A compressed model, its file, what was changed, and the measures before and after if data was given."""
 
     fitted: FittedModel

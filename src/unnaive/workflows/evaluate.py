@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluationResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class EvaluationResult(Result):
     """A model on labelled documents.
 
     report        the whole evaluation: confusions, mistakes, curves; it can be rendered as a page

@@ -12,6 +12,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.prediction_columns import Layout
 from unnaive.workflows.predictor import Predictor
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from unnaive.io.writing.table_writer import Write
 
 
-@dataclass(frozen=True)
-class PredictionResult:
+@dataclass(frozen=True, repr=False)
+class PredictionResult(Result):
     """The predictions that were made.
 
     documents  their number

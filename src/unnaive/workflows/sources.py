@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from unnaive.base.errors import BadData
+
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.io.datafiles import DataFile
@@ -25,6 +27,12 @@ def open_data(data: Data, *, text: str | Sequence[str] = (), label: str | None =
     if isinstance(data, DataFile):
         return replace(data, **columns) if columns else data
     paths = (data,) if isinstance(data, (str, Path)) else data
+    if not isinstance(paths, Sequence) or not paths or not all(isinstance(path, (str, Path)) for path in paths):
+        came = "an empty list" if isinstance(paths, Sequence) and not paths else f"of type {type(data).__name__}"
+        raise BadData(
+            f"data is {came}; expected the path of a file or folder, or a list of paths; "
+            "TextClassifier.fit takes texts and labels in memory"
+        )
     return DataFile(tuple(map(str, paths)), **columns)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.lazy import lazy_property
+from unnaive.workflows.result import Result
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 UNEVEN = 10  # times as many documents in the largest class as in the smallest
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingResult(Result):
     """A trained model: sizes and measures, the file that was written, and the classifier.
 
     fitted      the model; None if its documents did not stay in memory, so that it must be read from the file

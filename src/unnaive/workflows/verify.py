@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from unnaive.classifier.receipt_checks import ReceiptCheck
 
 
-@dataclass(frozen=True)
-class VerificationResult:
+@dataclass(frozen=True, repr=False)
+class VerificationResult(Result):
     """The checks of receipts; `verified` is None if nothing contradicts them, but nothing shows the forgetting."""
 
     verified: bool | None
