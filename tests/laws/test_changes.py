@@ -32,11 +32,12 @@ CASES = [
 
 
 def documents(seed, n):
-    """Texts with one label each, and sets of labels."""
+    """Texts with one label each, and sets of labels; a quarter are short and repeat, half of these in all classes."""
     random = np.random.default_rng(seed)
     every = [word for words in WORDS.values() for word in words]
     labels = [list(WORDS)[number % 3] for number in range(n)]
     texts = [" ".join([*random.choice(WORDS[label], 4), *random.choice(every, 3)]) for label in labels]
+    texts[3::8], texts[7::8] = ["thanks"] * len(texts[3::8]), [WORDS[label][0] for label in labels[7::8]]
     return texts, labels, [tuple({label, *random.choice(list(WORDS), random.integers(2))}) for label in labels]
 
 

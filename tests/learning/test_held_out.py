@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.data.counts import Counts
-from unnaive.data.folds import folds, split_folds
+from unnaive.data.folds import block_folds, folds, split_folds
 from unnaive.data.targets import one_label_matrix, read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import tf_idf
@@ -127,9 +127,9 @@ class TestAuto:
 
     def read(self, texts, codes):
         counter = TextCounter(self.rule)
-        X = counter.count(texts, grow=True)
+        X, fold = counter.count(texts, grow=True), block_folds(codes, 3)
         splits = list(
-            block_splits(codes, N_CLASSES, n_folds=3, n_judged=3, most_training=40, most_held_out=99, random_state=0)
+            block_splits(codes, N_CLASSES, fold, n_judged=3, most_training=40, most_held_out=99, random_state=0)
         )
         return X, counter.vocabulary, splits
 
@@ -194,7 +194,9 @@ class TestAuto:
         """No character gram is in two documents of the training part, so that part has no such view."""
         X = csr_array(np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1], [0, 1, 0]]))
         codes = np.array([0, 1, 0, 1])
-        splits = list(block_splits(codes, 2, n_folds=2, n_judged=2, most_training=9, most_held_out=9, random_state=0))
+        splits = list(
+            block_splits(codes, 2, block_folds(codes, 2), n_judged=2, most_training=9, most_held_out=9, random_state=0)
+        )
         terms = ["good", "vote", "#go"]
         search = CandidateSearch(
             X,

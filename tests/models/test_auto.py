@@ -11,8 +11,9 @@ from unnaive import Auto, TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.base.log_functions import log_softmax
+from unnaive.data.folds import block_folds
+from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
-from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import one_label_matrix
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
@@ -60,9 +61,8 @@ class TestSplits:
     def test_every_document_with_company_is_held_out_once_and_its_class_is_in_training(self):
         targets = np.array([0] * 20 + [1] * 2 + [2] + [3] * 7)
         held_out = []
-        for split in block_splits(
-            targets, 5, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
-        ):
+        fold = block_folds(targets, 5)
+        for split in block_splits(targets, 5, fold, n_judged=5, most_training=99, most_held_out=99, random_state=0):
             assert not set(split.train) & set(split.held_out)
             assert set(targets[split.held_out]) <= set(targets[split.train])
             assert set(split.train) | set(split.held_out) == set(range(30))
@@ -70,22 +70,19 @@ class TestSplits:
         assert sorted(held_out) == [row for row in range(30) if row != 22]  # 22 is alone in its class
 
     def test_folds_are_runs_of_neighbours(self):
-        first = next(
-            block_splits(
-                np.zeros(10, int), 1, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
-            )
-        )
-        assert first.held_out.tolist() == [0, 1]
+        assert block_folds(np.zeros(10, int), 5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
     def test_samples_keep_the_shares_of_the_classes_and_one_of_each(self):
         targets = np.repeat([0, 1, 2], [800, 190, 10])
-        (split,) = block_splits(targets, 3, n_folds=4, n_judged=1, most_training=75, most_held_out=25, random_state=0)
+        fold = block_folds(targets, 4)
+        (split,) = block_splits(targets, 3, fold, n_judged=1, most_training=75, most_held_out=25, random_state=0)
         assert np.bincount(targets[split.train]).tolist() == [60, 14, 1]  # 600, 143 and 8 of 751 documents
         assert len(split.held_out) == 25
 
     def test_no_class_has_two_documents(self):
+        fold = block_folds(np.arange(4), 5)
         assert not list(
-            block_splits(np.arange(4), 4, n_folds=5, n_judged=5, most_training=9, most_held_out=9, random_state=0)
+            block_splits(np.arange(4), 4, fold, n_judged=5, most_training=9, most_held_out=9, random_state=0)
         )
 
 
@@ -652,11 +649,9 @@ class TestNearCopies:
         texts, targets, origin = self.plant()
         counter = TextCounter(rule)
         X = counter.count(texts, grow=True)
-        order = find_shared_passages(X, targets, counter.vocabulary).order()
+        fold = HeldOutOrder.of(X, targets, counter.vocabulary).parts(targets, 5)
         apart = 0
-        for split in block_splits(
-            targets, 3, n_folds=5, n_judged=5, most_training=999, most_held_out=999, random_state=0, order=order
-        ):
+        for split in block_splits(targets, 3, fold, n_judged=5, most_training=999, most_held_out=999, random_state=0):
             both = set(origin[split.train]) & set(origin[split.held_out])
             apart += len(both)
         assert apart == 0  # twenty texts of four in each class: runs of four are cut between texts

@@ -145,6 +145,21 @@ def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None 
     >>> found.first.tolist(), found.second.tolist(), found.shared.tolist()
     ([0], [1], [5])
     """
+    hashes, sizes = hash_word_sets(X, terms)
+    rows = np.flatnonzero(sizes >= COPY_TERMS)
+    _, earliest, number = np.unique(
+        hashes[rows] + np.asarray(group, np.uint64)[rows], return_index=True, return_inverse=True
+    )
+    first = rows[earliest[number]]
+    later = first != rows
+    return SharedPassages(len(sizes), first[later], rows[later], sizes[rows[later]])
+
+
+def hash_word_sets(X: Sparse, terms: Sequence[str] | Vocabulary | None = None) -> tuple[NDArray[np.uint64], Ids]:
+    """(a hash of the set of words of each document, the number of words in it), (n_docs,) each.
+
+    Words are the columns that are neither pairs nor character n-grams; all columns if there are no words.
+    """
     X = csr_array(X)
     if terms is not None:
         is_gram, is_pair = find_kinds(terms)
@@ -152,13 +167,7 @@ def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None 
         X = take_columns(X, words) if len(words) else X
     if not X.has_sorted_indices:
         X = X.sorted_indices()
-    sizes = np.diff(X.indptr)
-    rows = np.flatnonzero(sizes >= COPY_TERMS)
-    hashes = row_hashes(X, slice(0, X.shape[0]), values=False)[rows, 0] + np.asarray(group, np.uint64)[rows]
-    _, earliest, number = np.unique(hashes, return_index=True, return_inverse=True)
-    first = rows[earliest[number]]
-    later = first != rows
-    return SharedPassages(X.shape[0], first[later], rows[later], sizes[rows[later]])
+    return row_hashes(X, slice(0, X.shape[0]), values=False)[:, 0], np.diff(X.indptr)
 
 
 def _columns_to_compare(

@@ -14,8 +14,8 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
+from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
-from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
@@ -40,6 +40,7 @@ from unnaive.models.auto.recipe import Recipe, check_recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.search import (
+    N_PARTS,
     CandidateSearch,
     ChosenView,
     Split,
@@ -279,13 +280,12 @@ class Auto(DocumentsModel):
         columns = columns_of_words(X.shape[1], [item for item in vectors if isinstance(item, FieldVectors)])
         words, names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
         words = words if len(rows) == len(targets) else csr_array(words[rows])
-        passages = find_shared_passages(words, targets[rows], names)
+        order = HeldOutOrder.of(words, targets[rows], names)
         splits = [
             Split(rows[split.train], rows[split.held_out])
             for split in block_splits(
-                targets[rows], size.classes, n_folds=plan.n_folds, n_judged=plan.n_judged,
+                targets[rows], size.classes, order.parts(targets[rows], plan.n_folds), n_judged=plan.n_judged,
                 most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
-                order=passages.order(),
             )
         ]  # fmt: skip
         planned = [view for view in views if view.name in plan.views]
@@ -320,10 +320,15 @@ class Auto(DocumentsModel):
             chosen.append(search.choose(view, vector_candidates(view_vectors)))
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
-        scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)
-        group = passages.groups()[np.searchsorted(rows, search.rows)]
-        held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, group, len(splits[0].train) / len(targets))
-        sharing = passages.count_documents() / len(rows)
+        held = np.searchsorted(rows, search.rows)
+        part = order.parts(targets[rows], N_PARTS, held)
+        scores = cross_fitted_scores(chosen, pooled, part, search.soft_targets)
+        share = len(splits[0].train) / len(targets)
+        learnt = [np.searchsorted(rows, split.train) for split in splits]
+        aside = [np.searchsorted(rows, split.held_out) for split in splits]
+        seen_later = np.concatenate([order.seen_only_in_all(*both) for both in zip(learnt, aside, strict=True)])
+        held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, order.groups()[held], share, seen_later)
+        sharing = order.passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
         return {**recipe, "report": report}, HeldOutScores(search.rows, scores)
 

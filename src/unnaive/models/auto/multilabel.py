@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 from unnaive.base.blas import one_blas_thread
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
-from unnaive.data.folds import block_folds, rarest_classes, split_folds
+from unnaive.data.folds import rarest_classes, split_folds
+from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
-from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
 from unnaive.learning.learnt import HeldOutScores
@@ -22,6 +22,7 @@ from unnaive.models.auto.candidates import DENSE_MULTILABEL, Candidate
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
+from unnaive.models.auto.sampling import draw_rows
 from unnaive.models.auto.search import N_PARTS
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_views import Vectors, make_vector_view, vector_view_name
@@ -45,10 +46,9 @@ def choose_multilabel(
     A member's margins are divided by their standard deviation, so all members have equal weight. The log-odds
     slope · Σ members + level + level of the class are fitted by logistic loss; the class levels are shrunk toward 0.
     Documents that share passages, judged by the column names `terms`, are in one fold. If the plan covers fewer
-    documents than there are, folds are made of the first rows, a random sample because rows are sorted by a hash of
-    their words. Each of `vectors` gives one more member, a linear SVM.
+    documents than there are, folds are made of a random sample. Each of `vectors` gives one more member, a linear SVM.
     """
-    rows = np.arange(plan.searched)
+    rows = draw_rows(X.shape[0], plan.searched, random_state)
     names = [view.name] * len(plan.members) + [vector_view_name(item) for item in vectors]
     chosen = (*plan.members, *[DENSE_MULTILABEL] * len(vectors))
     if X.shape[0] < LEAST:
@@ -60,8 +60,8 @@ def choose_multilabel(
         groups = rarest_classes(Y)
         columns = columns_of_words(X.shape[1], [item for item in vectors if isinstance(item, FieldVectors)])
         words, word_names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
-        order = find_shared_passages(words, groups, word_names).order()
-        fold = block_folds(groups, count_multilabel_folds(len(rows)), order)
+        order = HeldOutOrder.of(words, groups, word_names)
+        fold = order.parts(groups, count_multilabel_folds(len(rows)))
         fold = np.unique(fold, return_inverse=True)[1]  # with few documents a fold may be empty
         scores = _out_of_fold(X, Y, view, plan.members, weight, fold, random_state, n_jobs, tell, terms, select)
         scores += [_vector_scores(X, Y, item, weight, fold, random_state, n_jobs) for item in vectors]
@@ -69,7 +69,7 @@ def choose_multilabel(
         factors = _weigh_vectors(factors, scores, len(plan.members), Y)
         total = sum(factor * margins for factor, margins in zip(factors, scores, strict=True))
         slope, levels = fit_log_odds(np.asarray(total), Y)
-        held_out = HeldOutScores(rows, _cross_fitted(np.asarray(total), Y))
+        held_out = HeldOutScores(rows, _cross_fitted(np.asarray(total), Y, order.parts(groups, N_PARTS)))
         report = _report(budget, names, chosen, scores, factors, held_out.scores, Y) | {"left-out": list(plan.left_out)}
     members = [make_member(name, member, slope * factor, plan.documents)
                for name, member, factor in zip(names, chosen, factors, strict=True)]  # fmt: skip
@@ -141,9 +141,8 @@ def _weigh_vectors(factors: Floats, scores: list[Floats], n_words: int, Y: Spars
     return factors
 
 
-def _cross_fitted(total: Floats, Y: Sparse) -> Floats:
-    """Log-odds (n_docs, n_classes) of summed margins, by a slope and levels fitted on other documents."""
-    part = np.arange(len(total)) * N_PARTS // len(total)
+def _cross_fitted(total: Floats, Y: Sparse, part: Ids) -> Floats:
+    """Log-odds (n_docs, n_classes) of summed margins, by a slope and levels fitted on the other parts (n_docs,)."""
     odds = np.empty(total.shape)
     for train, aside in split_folds(part, N_PARTS):
         slope, levels = fit_log_odds(total[train], csr_array(Y[train]))

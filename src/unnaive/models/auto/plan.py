@@ -171,7 +171,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     n_folds = 5 if n < FEW else 3 if few else 4
     views = tuple(size.cells)
     if budget == "fast":
-        plan = SearchPlan(views, FAST, 2 if few else n_folds, 2 if few else 1)
+        plan = SearchPlan(views, FAST, n_folds, count_judged(n, n_folds) if few else 1)
         yield plan
         yield from _samples(plan, n)
         return

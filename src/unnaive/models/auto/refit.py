@@ -21,7 +21,7 @@ from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
 from unnaive.models.auto.plan import fitting_work
 from unnaive.models.auto.recipe import Recipe
-from unnaive.models.auto.sampling import sample_rows
+from unnaive.models.auto.sampling import draw_rows, sample_rows
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_view import round_weights
 from unnaive.models.auto.vector_views import AnyVectors, AnyView, is_of_words, make_vector_view, vector_view_name
@@ -116,15 +116,12 @@ def _train_on_vectors(view: AnyView, X: Sparse, **others: Any) -> Training:
 
 
 def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
-    """The rows of a sample of at most `most` documents; None for all.
-
-    Multilabel data is cut to the first rows, a random sample because rows are sorted by a hash of their words.
-    """
+    """The rows of a sample of at most `most` documents, stratified by class if each has one; None for all."""
     if Y.shape[0] <= most:
         return None
     targets = single_labels(Y)
     if targets is None:
-        return np.arange(most)
+        return draw_rows(Y.shape[0], most, random_state)
     return sample_rows(np.arange(Y.shape[0]), targets, most, np.random.default_rng(random_state))
 
 

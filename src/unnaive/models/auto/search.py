@@ -11,7 +11,6 @@ import numpy as np
 
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
@@ -76,17 +75,12 @@ class ChosenView:
 
 
 def block_splits(
-    targets: Ids, n_classes: int, *, n_folds: int, n_judged: int, most_training: int, most_held_out: int,
-    random_state: int, order: Ids | None = None,
-) -> Iterator[Split]:  # fmt: skip
-    """Yield splits in which the documents of a class in one fold are neighbours in `order`.
+    targets: Ids, n_classes: int, fold: Ids, *, n_judged: int, most_training: int, most_held_out: int, random_state: int
+) -> Iterator[Split]:
+    """Yield a split for each of the first `n_judged` folds; `fold` is that of each document (n_docs,).
 
-    Training sorts documents by a hash of their words, so neighbours are unrelated except that copies are adjacent;
-    in the order of `SharedPassages`, replies and near copies are adjacent too. Sampled one by one, copies would be on
-    both sides of a split, and every candidate would look more accurate and more confident than it is. The class of a
-    held-out document always has training documents.
+    The class of a held-out document always has training documents.
     """
-    fold = block_folds(targets, n_folds, order)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
     for number in range(n_judged):
@@ -273,16 +267,15 @@ def make_recipe(
     return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, truth: Ids, soft_targets: Floats) -> Floats:
+def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, part: Ids, soft_targets: Floats) -> Floats:
     """Held-out scores (n_held_out, n_classes) of the pool of all views, by weights fitted on other documents.
 
     A pool overfits the documents that its weights were fitted on, the more so with many classes: on these documents,
     conformal sets and accuracy would look better than on new ones. The scales of members and the saturation, a number
-    or two each, are not fitted again; weights are fitted starting from those of all documents. All parts have the same
-    class shares in `truth` (n_held_out,); otherwise the bias fitted without a part would be against the classes that it
-    has most of. Held-out documents are ordered by split and then by their words, so copies are in one part.
+    or two each, are not fitted again; weights are fitted starting from those of all documents. `part` (n_held_out,) is
+    the part of each document; all have the same class shares, otherwise the bias fitted without a part would be against
+    the classes that it has most of.
     """
-    part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
     for number in np.unique(part):
         aside = part == number
