@@ -77,7 +77,7 @@ def test_solvers_give_the_same_bits(single, tmp_path):
         expected = solve()
         with arrays_on_disk(tmp_path, least=1):
             found = solve()
-        for name in ("weights", "bias", "alpha", "objective"):
+        for name in ("weights", "bias", "objective", "gap"):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
