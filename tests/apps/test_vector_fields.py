@@ -152,6 +152,7 @@ for name in ("auto", "maxent", "nbsvm", "svm"):
 """
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_byte(tmp_path):
     for threads in ("1", "2"):
         names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -1,7 +1,6 @@
 """A data file is opened and understood once: opens and calls are counted, pipes lose nothing, changes are seen."""
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -16,21 +15,17 @@ from unnaive.io.fields.evident_fields import suggest_fields
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tickets import load_records
 from unnaive.io.writing.table_writer import write_table
+from unnaive.workflows.train import train_file
 
 HEADER = "text,queue,city\n"
 ROWS = [f"text number {n} of the file,{'ab'[n % 2]},{'xyz'[n % 3]}\n" for n in range(20_000)]
 
-COUNT = """
-import contextlib, io, json, runpy, sys, threading
+COMMAND = """
+import contextlib, io, runpy, sys, threading
 from pathlib import Path
 import unnaive
 
-root, opened, calls = str(Path(unnaive.__file__).parent) + "/", [], [0]
-arguments = sys.argv[1:]
-
-def note(frame, event, argument):
-    if event == "call" and frame.f_code.co_filename.startswith(root):
-        calls[0] += 1
+opened, arguments = [], sys.argv[1:]
 
 def run():
     sys.argv = ["unnaive", *arguments]
@@ -39,14 +34,25 @@ def run():
             runpy.run_module("unnaive", run_name="__main__")
         except SystemExit as end:
             assert not end.code
+"""
+OPENS = """
+sys.addaudithook(lambda event, given: opened.append(1) if event == "open" and "tickets.csv" in str(given[0]) else None)
+run()
+print(len(opened))
+"""
+CALLS = """
+root, calls = str(Path(unnaive.__file__).parent) + "/", [0]
+
+def note(frame, event, argument):
+    if event == "call" and frame.f_code.co_filename.startswith(root):
+        calls[0] += 1
 
 run()  # so that no import is counted
-sys.addaudithook(lambda event, given: opened.append(1) if event == "open" and "tickets.csv" in str(given[0]) else None)
 threading.setprofile(note)
 sys.setprofile(note)
 run()
 sys.setprofile(None)
-print(json.dumps([len(opened), calls[0]]))
+print(calls[0])
 """
 
 
@@ -59,29 +65,33 @@ def tickets(tmp_path_factory):
     return folder
 
 
-def count(folder, *arguments):
-    """(how often a command opens tickets.csv, calls of our functions)."""
-    command = [sys.executable, "-c", COUNT, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+def run_counted(program, folder, *arguments):
+    done = subprocess.run([sys.executable, "-c", program, *arguments], cwd=folder, capture_output=True, text=True)
     assert not done.returncode, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return int(done.stdout.splitlines()[-1])
+
+
+def count_opens(folder, *arguments):
+    """How often a command opens tickets.csv."""
+    return run_counted(COMMAND + OPENS, folder, *arguments)
 
 
 def test_training_opens_its_file_once_and_guesses_columns_once(tickets):
-    opened, calls = count(tickets, "train", "tickets.csv", "--label", "queue", "-m", "multinomial", "-o", "a.model")
-    assert opened == 1
-    assert calls < 25_000  # 98,942 when each step looked at the file by itself
+    train = ["train", "tickets.csv", "--label", "queue", "-m", "multinomial", "-o", "a.model"]
+    assert count_opens(tickets, *train) == 1
+    assert run_counted(COMMAND + CALLS, tickets, *train) < 25_000  # 98,942 when each step looked at the file by itself
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [["-m", "nbsvm"], ["--budget", "fast"], ["-m", "svm", "--fields", "auto"]])
 def test_no_training_opens_its_file_more_than_twice(tickets, model):
-    assert count(tickets, "train", "tickets.csv", "--label", "queue", "-o", "b.model", *model)[0] <= 2
+    assert count_opens(tickets, "train", "tickets.csv", "--label", "queue", "-o", "b.model", *model) <= 2
 
 
 def test_prediction_and_evaluation_open_their_file_once(tickets):
-    count(tickets, "train", "tickets.csv", "--label", "queue", "-m", "multinomial", "-o", "c.model")
-    assert count(tickets, "predict", "c.model", "tickets.csv", "-o", "answers.csv")[0] == 1
-    assert count(tickets, "evaluate", "c.model", "tickets.csv")[0] == 1
+    train_file(tickets / "tickets.csv", "multinomial", label="queue", output=tickets / "c.model")
+    assert count_opens(tickets, "predict", "c.model", "tickets.csv", "-o", "answers.csv") == 1
+    assert count_opens(tickets, "evaluate", "c.model", "tickets.csv") == 1
 
 
 def documents(source):

@@ -320,6 +320,7 @@ print(len(explanation.evidence), explanation.shared)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["knn", "tree", "tan"])
 def test_a_long_text_is_explained_in_bounded_memory(name):
     """Rows of terms × terms would take gigabytes; the limit is on the address space of the process."""

@@ -177,6 +177,7 @@ def run_failing(code, library, *arguments):
     return [int(number) for number in numbers]
 
 
+@pytest.mark.slow
 def test_counting_survives_failing_allocations(failing):
     assert min(run_failing(COUNT, failing)) > 5
 
@@ -187,5 +188,6 @@ def test_models_survive_failing_allocations(failing, names):
     assert max(run_failing(MODELS, failing, names)) > 5
 
 
+@pytest.mark.slow
 def test_fasttext_survives_failing_allocations(failing, tmp_path):
     assert max(run_failing(FASTTEXT, failing, str(tmp_path))) > 5
