@@ -8,6 +8,7 @@ import pytest
 from unnaive import BadData, TextClassifier, soft_labels
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model
+from unnaive.io.fields.columns import Columns
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,7 @@ def test_the_command_learns_what_python_learns(model, table):
     local = TextClassifier(model).fit(*soft_labels(TEXTS, {"good": GOOD, "bad": [round(1 - p, 2) for p in GOOD]}))
     assert found.classes == ("bad", "good")
     np.testing.assert_array_equal(found.scores(TEXTS), local.fitted_.scores(TEXTS))
-    assert found.columns.label is None  # the next file has labels, or none
+    assert Columns.of_section(found.source).label is None  # the next file has labels, or none
 
 
 @pytest.mark.parametrize("model", ["multinomial", "nbsvm", "sharded-nbsvm", "maxent"])
@@ -89,7 +90,6 @@ def test_certain_probabilities_are_labels(tmp_path):
     [
         (["-m", "nbsvm", "--soft-labels", "q_*"], "matches q_*; it has text, p_good, p_bad, id"),
         (["-m", "nbsvm", "--soft-labels", "id"], "the probability of 'id' in row 3 is 2; give a number from 0 to 1"),
-        (["--soft-labels", "p_good"], "the model auto chooses on held-out texts by their labels"),
         (
             ["-m", "knn", "--soft-labels", "p_good", "--holdout", "0.2"],
             "--soft-labels cannot be combined with --holdout",
@@ -167,7 +167,7 @@ def test_calibrated_probabilities_are_those_of_the_teacher(model, calibrate):
     documents, labels, weight = soft_labels(texts[:200], {"good": good[:200]})
     found = TextClassifier(model, calibrate=calibrate).fit(documents, labels, sample_weight=weight)
     assert np.abs(found.predict_proba(texts[200:])[:, 0] - good[200:]).mean() < 0.08
-    assert found.fitted_.conformal.n_documents == 200  # each text once, with its likeliest label
+    assert found.fitted_.conformal.n_documents == 200  # each text once, by the weights of its labels
     backwards = TextClassifier(model, calibrate=calibrate).fit(
         documents[::-1], labels[::-1], sample_weight=weight[::-1]
     )

@@ -174,7 +174,7 @@ def test_decisions_tuned_on_all_of_the_best_classes_are_those_tuned_on_all_score
     rng = np.random.default_rng(0)
     Y = csr_array(rng.random((120, 6)) < 0.3)
     scores = Y.toarray() + rng.normal(0, 0.6, Y.shape)
-    assert top_tuning.tune_top(tuning, TopScores.of(scores, 6), Y) == TUNINGS[tuning](scores, Y, "log-odds")
+    assert top_tuning.tune_top(tuning, TopScores.of(scores, 6), Y) == TUNINGS[tuning](scores, Y, "log-odds", None)
 
 
 def test_classes_beyond_the_best_are_missed():

@@ -95,7 +95,10 @@ def parts_like_new(rows: DocumentRows, n_parts: int, *, words: Ids | None = None
     X, terms = rows.X, rows.vocabulary
     if words is not None and terms is not None:
         X, terms = take_columns(csr_array(X), words), terms.take(words)
-    likeliest = find_likeliest_rows(rows)
+    labels, weight = single_labels(rows.targets.Y), rows.sample_weight
+    likeliest = None
+    if labels is not None and weight is not None and not rows.targets.multilabel:
+        likeliest = likeliest_rows(X, labels, weight)
     documents = np.arange(X.shape[0]) if likeliest is None else np.unique(likeliest)
     strata = np.zeros(X.shape[0], np.int64)
     strata[documents], pooled = fold_strata(csr_array(rows.targets.Y)[documents])
@@ -104,14 +107,6 @@ def parts_like_new(rows: DocumentRows, n_parts: int, *, words: Ids | None = None
         order = shuffle_blocks(found.order, found.passages.groups(), strata[found.row] == pooled)
         found = replace(found, order=order)
     return found.parts(strata, min(n_parts, len(documents)))
-
-
-def find_likeliest_rows(rows: DocumentRows) -> Ids | None:
-    """For texts with several weighted labels, the row of each text with its likeliest label; None if there are none."""
-    labels = single_labels(rows.targets.Y)
-    if rows.sample_weight is None or labels is None or rows.targets.multilabel:
-        return None
-    return likeliest_rows(rows.X, labels, rows.sample_weight)
 
 
 def _spread_repeats(order: Ids, strata: Ids, word_sets: NDArray[np.uint64], short: Ids) -> Ids:

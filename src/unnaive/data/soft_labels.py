@@ -85,29 +85,40 @@ def warn_about_sums(sums: Floats) -> None:
 
 
 def likeliest_rows(X: Sparse, labels: Ids, weight: Floats) -> Ids | None:
-    """For each row of X the row of the same text with its likeliest label (n_rows,); None if every text has one label.
+    """For each row of X the row of the same text with its likeliest label (n_rows,); None without soft labels.
 
-    Rows with the same terms are the same text, and its likeliest label has the largest sum of weights. If a text occurs
-    k times with every label, the i-th row of each label belongs to the i-th row of the likeliest.
+    Rows with the same terms are a text with soft labels if they have several labels, and weights of at most 1 that sum
+    to the number of times that it occurs; any other row is a document by itself. The likeliest label has the largest
+    sum of weights. If a text occurs k times with every label, the i-th row of each label belongs to the i-th row of the
+    likeliest.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 0], [1, 0], [0, 1], [1, 0], [1, 0]])
     >>> likeliest_rows(X, np.array([0, 1, 0, 0, 1]), np.array([0.2, 0.8, 1.0, 0.4, 0.6])).tolist()
     [1, 1, 2, 4, 4]
+    >>> likeliest_rows(X, np.array([0, 1, 0, 0, 1]), np.array([3.0, 1.0, 1.0, 1.0, 3.0])) is None    # no shares
+    True
     """
     text = number_equal_rows(X)
     n_labels = int(labels.max(initial=0)) + 1
     keys, pair, size = np.unique(text * n_labels + labels, return_inverse=True, return_counts=True)
     texts = keys // n_labels
+    times = np.zeros(int(text.max(initial=-1)) + 1)  # how often each text occurs
+    np.maximum.at(times, texts, size)
+    largest = np.zeros(len(times))
+    np.maximum.at(largest, text, weight)
+    is_soft = (np.bincount(texts, minlength=len(times)) > 1) & (largest <= 1)
+    is_soft &= np.abs(np.bincount(text, weight, len(times)) - times) <= TOLERANCE * times
+    is_soft &= np.bincount(text, minlength=len(times)) > times
+    if not is_soft.any():
+        return None
     by_weight = np.lexsort((-np.bincount(pair, weight), texts))
     best = by_weight[np.unique(texts[by_weight], return_index=True)[1]]
-    if len(best) == len(keys):
-        return None
     by_pair, start = np.argsort(pair, kind="stable"), np.cumsum(size) - size
     rank = np.empty(len(pair), np.int64)
     rank[by_pair] = np.arange(len(pair)) - start[pair[by_pair]]
     target = best[text]
-    return np.asarray(by_pair[start[target] + rank % size[target]])
+    return np.where(is_soft[text], by_pair[start[target] + rank % size[target]], np.arange(len(text)))
 
 
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:

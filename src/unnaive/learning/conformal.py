@@ -22,6 +22,7 @@ from unnaive.data.arrays import is_number
 
 # ranks above the threshold that a class needs for its own guarantee: with one, a single document would decide
 RANKS_ABOVE = 2
+ROUNDING = 1e-12  # relative error of a sum of weights
 MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and per class; coverage is exact to 1 in this number
 
 
@@ -44,12 +45,24 @@ class Ladder:
     values: Floats
 
     @classmethod
-    def of(cls, scores: Floats, most: int) -> Ladder:
-        """From all scores, in any order."""
-        ordered = np.sort(scores)[kept_ranks(len(scores), most) - 1]
+    def of(cls, scores: Floats, most: int, weight: Floats | None = None) -> Ladder:
+        """From all scores, in any order; one of weight 2 counts as two, and n is the rounded sum of the weights.
+
+        >>> Ladder.of(np.array([3.0, 1.0]), 1000, np.array([1.0, 2.0])).values
+        array([1., 1., 3.])
+        """
+        order = np.argsort(scores, kind="stable")
+        if weight is None:
+            n, at = len(scores), kept_ranks(len(scores), most) - 1
+        else:
+            reached = np.cumsum(weight[order])
+            n = int(np.rint(reached[-1])) if len(reached) else 0
+            ranks = kept_ranks(n, most) * (reached[-1] / n if n else 1.0)
+            at = np.minimum(np.searchsorted(reached, ranks * (1 - ROUNDING)), len(reached) - 1)
+        ordered = scores[order[at]]
         small = ordered.astype(np.float32)
         up = np.nextafter(small, np.float32(np.inf), dtype=np.float32)
-        return cls(len(scores), np.where(small < ordered, up, small).astype(np.float64))
+        return cls(n, np.where(small < ordered, up, small).astype(np.float64))
 
     def share_below(self, scores: Floats, most: int) -> Floats:
         """The approximate share of the n scores that are smaller than each of these, from 0 to below 1.
@@ -107,8 +120,13 @@ class ConformalScores:
         return self.overall.n + (0 if self.several is None else self.several.n)
 
     @classmethod
-    def of(cls, log_p: Floats, Y: Any, *, multilabel: bool = False, novelty: Floats | None = None) -> ConformalScores:
+    def of(
+        cls, log_p: Floats, Y: Any, *, multilabel: bool = False, novelty: Floats | None = None,
+        weight: Floats | None = None,
+    ) -> ConformalScores:  # fmt: skip
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
+
+        weight  that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
         >>> np.exp(-held_out.overall.values).round(3), held_out.mean_p
@@ -118,15 +136,20 @@ class ConformalScores:
         rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
         worst = np.zeros(truth.shape[0])
         np.maximum.at(worst, rows, -log_p[rows, truth.indices])
+
+        def ladder(scores: Floats, documents: Any, most: int = MOST) -> Ladder:
+            return Ladder.of(scores[documents], most, None if weight is None else weight[documents])
+
         each = [
-            Ladder.of(-log_p[columns.indices[columns.indptr[c] : columns.indptr[c + 1]], c], MOST_BY_CLASS)
+            ladder(-log_p[:, c], columns.indices[columns.indptr[c] : columns.indptr[c + 1]], MOST_BY_CLASS)
             for c in range(columns.shape[1])
         ]
         n_labels = np.diff(truth.indptr)
-        several = Ladder.of(worst[n_labels > 1], MOST) if multilabel else None
-        unlike = None if novelty is None else Ladder.of(novelty, MOST)
-        mean = None if multilabel else np.exp(log_p).mean(axis=0).astype(np.float32).astype(np.float64)
-        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several, unlike, mean)
+        several = ladder(worst, n_labels > 1) if multilabel else None
+        unlike = None if novelty is None else ladder(novelty, slice(None))
+        mean = None if multilabel else np.average(np.exp(log_p), axis=0, weights=weight)
+        overall = ladder(worst, n_labels == 1 if multilabel else slice(None))
+        return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean))
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
         """The classes in the set of each document, bool (n_docs, n_classes); a set may be empty.
@@ -231,6 +254,11 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
     order = np.argsort(values, kind="stable")
     reached = np.flatnonzero(np.cumsum(stands_for[order]) >= (n + 1) * confidence - 1e-9)
     return float(values[order][reached[0]]) if len(reached) else float("inf")
+
+
+def _float32(shares: Floats) -> Floats:
+    """Numbers from 0 to 1, rounded as in a file."""
+    return np.minimum(shares, 1.0).astype(np.float32).astype(np.float64)
 
 
 def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:

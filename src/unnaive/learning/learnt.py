@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unnaive.base.types import Floats, Ids
 from unnaive.linear.scorer import Scorer
 
@@ -18,14 +15,11 @@ class HeldOutScores(NamedTuple):
     rows    indices of the documents in X (n_rows,)
     scores  on the scale of the scorer (n_rows, n_classes)
     weight  sample weight of each document, without that of its class (n_rows,); None if all are 1
-    likely  for texts with several weighted labels, whether the row has the likeliest of them (n_rows,); None if every
-            row is a document
     """
 
     rows: Ids
     scores: Floats
     weight: Floats | None = None
-    likely: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)

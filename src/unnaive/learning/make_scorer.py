@@ -52,6 +52,8 @@ def make_scorer(
         raise UnnaiveError(f"{model.traits.title} takes no sample_weight; fit without it")
     documents, targets = rows.X, rows.targets
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
+    if model.traits.keeps_choice:
+        more["held_out_weight"] = rows.sample_weight
     if model.traits.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     selecting = before is None and model.traits.takes_terms and (spec.select is not None or spec.min_df > 1)

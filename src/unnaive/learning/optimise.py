@@ -21,6 +21,7 @@ from unnaive.learning.decisions import LeastCost, WeightedArgmax
 NAMED = ("accuracy", "macro-f1")
 MOST_ROUNDS = 10
 SHRINK = 5  # the weight 1 counts as much as this many documents of the class
+NONE = 1e-9  # share of the documents below which the sum of some weights is 0 but for rounding
 TINY = 1e-300  # for a probability that underflowed: its logarithm is finite and no weight raises it
 
 Costs = dict[str, dict[str, float]]
@@ -136,8 +137,10 @@ def _check_names(named: list[str], classes: list[str], what: str) -> None:
         raise BadData(f"the costs have no {what} {missing[0]!r}, which the data has; give one cost for every pair")
 
 
-def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
+def tune_macro_f1(probabilities: Floats, Y: Any, weight: Floats | None = None) -> WeightedArgmax:
     """Class weights with a high macro F1 on held-out probabilities (n_docs, n_classes) and labels Y.
+
+    `weight` is that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two.
 
     Coordinate ascent: the weight of one class at a time is set to the best of all values that change a label, until no
     class gains. The logarithms are then shrunk towards 0 by n/(n+5), n the number of documents of the class, since the
@@ -151,29 +154,29 @@ def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
     logs = np.log(np.maximum(probabilities, TINY))
     truth = csr_array(Y).indices.astype(np.int64)
     n_classes = logs.shape[1]
-    offsets = np.zeros(n_classes)
-    best = _macro_f1(truth, np.argmax(logs, axis=1), n_classes)
+    offsets, times = np.zeros(n_classes), np.ones(len(truth)) if weight is None else weight
+    best = _macro_f1(truth, np.argmax(logs, axis=1), n_classes, times)
     for _ in range(MOST_ROUNDS):
         before = best
         for c in range(n_classes):
-            offset, value = _best_offset(logs + offsets, truth, c)
+            offset, value = _best_offset(logs + offsets, truth, c, times)
             if value > best + 1e-12:
                 offsets[c] += offset
                 best = value
         if best <= before + 1e-6:
             break
-    sizes = np.bincount(truth, minlength=n_classes)
+    sizes = np.bincount(truth, times, minlength=n_classes)
     shrunk = offsets * sizes / (sizes + SHRINK)
     return WeightedArgmax(tuple(np.exp(np.clip(shrunk - shrunk.mean(), -300, 300)).tolist()))
 
 
-def _macro_f1(truth: Ids, predicted: Ids, n_classes: int) -> float:
-    right = np.bincount(truth[truth == predicted], minlength=n_classes)
-    both = np.bincount(truth, minlength=n_classes) + np.bincount(predicted, minlength=n_classes)
-    return float(np.mean(2 * right / np.maximum(both, 1)))
+def _macro_f1(truth: Ids, predicted: Ids, n_classes: int, times: Floats) -> float:
+    right = np.bincount(truth, times * (truth == predicted), minlength=n_classes)
+    both = np.bincount(truth, times, minlength=n_classes) + np.bincount(predicted, times, minlength=n_classes)
+    return float(np.mean(2 * right / np.where(both > 0, both, 1)))
 
 
-def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
+def _best_offset(scores: Floats, truth: Ids, c: int, times: Floats) -> tuple[float, float]:
     """The offset of the scores of class c with the highest macro F1, and that F1.
 
     As the offset rises, documents change to class c one after the other, in the order of their gap. Each leaves the
@@ -185,27 +188,24 @@ def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
     rival = np.argmax(others, axis=1)
     lack = others[np.arange(n_docs), rival] - scores[:, c]  # c gets the document at any greater offset
     order = np.argsort(lack, kind="stable")
-    sizes = np.bincount(truth, minlength=n_classes)
-    taken = np.arange(1, n_docs + 1)
-    own_f1 = 2 * np.cumsum(truth[order] == c) / (taken + sizes[c])
+    sizes, least = np.bincount(truth, times, minlength=n_classes), NONE * times.sum()
+    own_f1 = 2 * np.cumsum(times[order] * (truth[order] == c)) / (np.cumsum(times[order]) + sizes[c])
     # the loss of the rivals: within each rival's documents, in the order in which they leave
     by_rival = np.lexsort((np.argsort(order), rival))
     group = rival[by_rival]
     start = np.searchsorted(group, group)
-    right = (truth[by_rival] == group).astype(np.float64)
+    weight = times[by_rival]
+    right = weight * (truth[by_rival] == group)
     gone_right = np.cumsum(right) - np.concatenate([[0.0], np.cumsum(right)])[start]
-    gone = np.arange(1, n_docs + 1) - start
-    n_predicted = np.bincount(rival, minlength=n_classes)[group]
-    all_right = np.bincount(rival, weights=truth == rival, minlength=n_classes)[group]
-    after = 2 * (all_right - gone_right) / np.maximum(n_predicted - gone + sizes[group], 1)
-    before = 2 * (all_right - gone_right + right) / np.maximum(n_predicted - gone + 1 + sizes[group], 1)
+    gone = np.cumsum(weight) - np.concatenate([[0.0], np.cumsum(weight)])[start]
+    n_predicted = np.bincount(rival, times, minlength=n_classes)
+    all_right = np.bincount(rival, times * (truth == rival), minlength=n_classes)
+    still_right, still = all_right[group] - gone_right, n_predicted[group] - gone + sizes[group]
     change = np.empty(n_docs)
-    change[by_rival] = after - before
-    without = (
-        2
-        * np.bincount(rival, weights=truth == rival, minlength=n_classes)
-        / np.maximum(np.bincount(rival, minlength=n_classes) + sizes, 1)
+    change[by_rival] = 2 * (
+        still_right / np.maximum(still, least) - (still_right + right) / np.maximum(still + weight, least)
     )
+    without = 2 * all_right / np.maximum(n_predicted + sizes, least)
     total = without.sum() - without[c] + np.cumsum(change[order]) + own_f1
     last = np.append(lack[order][:-1] < lack[order][1:], True)  # no offset separates documents with the same gap
     total = np.where(last, total, -np.inf)

@@ -20,7 +20,7 @@ from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
 from unnaive.data.field_vectors import columns_of_words
 from unnaive.data.folds import folds, out_of_fold, split_folds
-from unnaive.data.held_out_parts import find_likeliest_rows, parts_like_new
+from unnaive.data.held_out_parts import parts_like_new
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
@@ -230,9 +230,7 @@ def _with_weights(held_out: HeldOutScores, rows: DocumentRows | None) -> HeldOut
     """The held-out scores with the weights of their documents."""
     if rows is None or rows.sample_weight is None:
         return held_out
-    likeliest = find_likeliest_rows(rows)
-    likely = None if likeliest is None else (likeliest == np.arange(len(likeliest)))[held_out.rows]
-    return held_out._replace(weight=rows.sample_weight[held_out.rows], likely=likely)
+    return held_out._replace(weight=rows.sample_weight[held_out.rows])
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
@@ -274,7 +272,8 @@ def tune_by_part(
     top = scorer.top_scores(held, TOP)
     if top is None:
         raise RuntimeError("the scorer cannot find the best classes without scoring all")
-    return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside]))
+    weight = None if rows.sample_weight is None else rows.sample_weight[aside]
+    return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside], weight))
 
 
 def hold_out_parts(
@@ -394,11 +393,9 @@ def _learn_without(
 
     `total` is the sum of both.
     """
-    X, targets, weight = rows.X, rows.targets, rows.weight
-    aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
-    part = Targets(targets.classes, targets.Y[train], targets.target_type)
-    rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
-    named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
+    targets, rest, aside = rows.targets, rows.take(train), rows.take(held_out)
+    rest_sums = total - Counts.of(aside.X, aside.targets.Y, aside.weight)
+    named, held = NamedCounts(targets.classes, rows.vocabulary, rest_sums), aside.X
     if rows.vocabulary is None:  # columns without names would all be used, also those without a training row
         learnt = np.flatnonzero(named.counts.df > 0)
         named = replace(named, counts=named.counts.take_terms(learnt))

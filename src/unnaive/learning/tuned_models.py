@@ -71,13 +71,12 @@ def tune_model(
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
             log_p = _cross_fitted(fitted, scores, Y, held_out.weight)
-            if held_out.likely is not None:  # each text once, with its likeliest label
-                log_p, scores, Y = log_p[held_out.likely], scores[held_out.likely], Y[held_out.likely]
-            novelty = novelty_scores(fitted, scores)
-            conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel, novelty=novelty)
+            conformal = ConformalScores.of(
+                log_p, Y, multilabel=targets.multilabel, novelty=novelty_scores(fitted, scores), weight=held_out.weight
+            )
             fitted = replace(fitted, conformal=conformal)
         if tuning is not None:
-            fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
+            fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link, held_out.weight))
     if spec.optimise in (None, "accuracy") or targets.multilabel:
         return fitted
     if not fitted.probabilistic:
@@ -89,7 +88,7 @@ def tune_model(
         return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
     if held_out is None or not len(held_out.rows):
         return fitted
-    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
+    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y, held_out.weight))
 
 
 def tune_choice(

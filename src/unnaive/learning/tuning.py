@@ -1,4 +1,7 @@
-"""Decisions tuned on held-out scores: thresholds per class, labels per document, shares."""
+"""Decisions tuned on held-out scores: thresholds per class, labels per document, shares.
+
+`weight` is that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ LEAST_F1 = 0.3  # minimum F1 at the threshold
 
 
 def scut(
-    scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False, sizes: Sequence[int] = SIZES
-) -> Thresholds:
+    scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False, sizes: Sequence[int] = SIZES,
+    weight: Floats | None = None,
+) -> Thresholds:  # fmt: skip
     """Thresholds with the best F1 of each class on held-out scores, shrunk towards that of classes of similar size.
 
     t = (n·t_c + 5·t_s) / (n + 5), n the number of documents of the class, t_c its best threshold, t_s the threshold
@@ -43,16 +47,23 @@ def scut(
     values, truth = scale(scores), csc_array(Y).toarray() != 0
 
     def cells(classes: Ids) -> ClassCells:
-        return values[:, classes].ravel(), truth[:, classes].ravel(), 0
+        times = None if weight is None else np.repeat(weight, len(classes))
+        return values[:, classes].ravel(), truth[:, classes].ravel(), 0, times
 
-    return Thresholds(shrunk_thresholds(cells, truth.sum(axis=0), sizes), on, at_least_one)
-
-
-# scores, whether each is of a true class, and the number of true ones without a score
-ClassCells = tuple[Floats, NDArray[Any], int]
+    return Thresholds(shrunk_thresholds(cells, class_sizes(truth, weight), sizes), on, at_least_one)
 
 
-def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Sequence[int]) -> tuple[float, ...]:
+# scores, whether each is of a true class, the number of true ones without a score, and the weight of each
+ClassCells = tuple[Floats, NDArray[Any], float, Floats | None]
+
+
+def class_sizes(Y: Any, weight: Floats | None) -> Floats:
+    """The number of documents of each class (n_classes,), those of weight 2 counted twice."""
+    truth = csr_array(Y) != 0
+    return np.asarray(truth.sum(axis=0) if weight is None else weight @ truth, np.float64).ravel()
+
+
+def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Floats, sizes: Sequence[int]) -> tuple[float, ...]:
     """The thresholds of `scut` (n_classes,) for n_docs held-out documents; `cells` returns those of some classes."""
     everywhere, _ = best_cut(*cells(np.arange(len(n_docs))))
     thresholds = np.full(len(n_docs), everywhere)
@@ -69,7 +80,9 @@ def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Se
     return tuple(thresholds.tolist())
 
 
-def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[float, float]:
+def best_cut(
+    scores: Floats, truth: NDArray[Any], missed: float = 0, weight: Floats | None = None
+) -> tuple[float, float]:
     """The threshold with the best F1, halfway to the next lower score, and that F1; the highest in a tie.
 
     scores, truth: (n,). Without positives, the threshold is the highest score. `missed` positives have no score, and no
@@ -83,8 +96,10 @@ def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[floa
     if not truth.any():
         return float(scores.max()), 0.0
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(truth[order] != 0)
-    f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1] + missed)
+    ranked, right = scores[order], truth[order] != 0
+    taken = np.arange(1, len(order) + 1) if weight is None else np.cumsum(weight[order])
+    hits = np.cumsum(right if weight is None else right * weight[order])
+    f1 = 2 * hits / (taken + hits[-1] + missed)
     f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold separates equal scores
     last = int(np.argmax(f1))
     lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf
@@ -92,7 +107,7 @@ def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[floa
     return float(middle if middle > lower else ranked[last]), float(f1[last])
 
 
-def rcut(scores: Floats, Y: Any) -> TopK:
+def rcut(scores: Floats, Y: Any, weight: Floats | None = None) -> TopK:
     """The k with the best micro-averaged F1 on held-out scores; the smallest in a tie.
 
     >>> rcut(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[1, 1, 0], [0, 1, 1]]))
@@ -101,23 +116,25 @@ def rcut(scores: Floats, Y: Any) -> TopK:
     truth = csr_array(Y)
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-    correct = np.bincount(ranks[rows, truth.indices][truth.data != 0], minlength=scores.shape[1]).cumsum()
-    assigned = len(scores) * np.arange(1, scores.shape[1] + 1)
+    rows, columns = rows[truth.data != 0], truth.indices[truth.data != 0]
+    times = None if weight is None else weight[rows]
+    correct = np.bincount(ranks[rows, columns], times, minlength=scores.shape[1]).cumsum()
+    assigned = (len(scores) if weight is None else weight.sum()) * np.arange(1, scores.shape[1] + 1)
     return TopK(int(np.argmax(2 * correct / (assigned + correct[-1]))) + 1)
 
 
-def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
+def pcut(Y: Any, *, factor: float = 1.0, weight: Floats | None = None) -> Proportional:
     """The share of training documents in each class, times `factor`: below 1 for precision, above for recall.
 
     >>> pcut(np.array([[1, 0], [1, 1]])).rates
     (1.0, 0.5)
     """
-    truth = csr_array(Y)
-    shares = factor * (truth != 0).sum(axis=0) / max(truth.shape[0], 1)
-    return Proportional(tuple(np.asarray(shares, np.float64).tolist()))
+    n_docs = csr_array(Y).shape[0] if weight is None else float(weight.sum())
+    shares = factor * class_sizes(Y, weight) / max(n_docs, 1)
+    return Proportional(tuple(shares.tolist()))
 
 
-def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
+def scut_or_rcut(scores: Floats, Y: Any, link: str, weight: Floats | None = None) -> Decision:
     """The better of the two on held-out scores, by the mean of micro- and macro-averaged F1; scut in a tie.
 
     Each is evaluated on parts of the documents that it was not tuned on, then tuned on all. Thresholds win if scores
@@ -134,22 +151,22 @@ def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
     def mean_f1(name: str) -> float:
         predicted = np.zeros(truth.shape, np.bool_)
         for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
-            predicted[judged] = (
-                TUNINGS[name](scores[tuned_on], truth[tuned_on], link).decide(scores[judged]).toarray() != 0
-            )
-        right, sizes = (
-            (predicted & (truth.toarray() != 0)).sum(axis=0),
-            predicted.sum(axis=0) + (truth != 0).sum(axis=0),
-        )
+            times = None if weight is None else weight[tuned_on]
+            tuned = TUNINGS[name](scores[tuned_on], truth[tuned_on], link, times)
+            predicted[judged] = tuned.decide(scores[judged]).toarray() != 0
+        right = class_sizes(predicted & (truth.toarray() != 0), weight)
+        sizes = class_sizes(predicted, weight) + class_sizes(truth, weight)
         return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
 
-    return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link)
+    return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link, weight)
 
 
-TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
+TUNINGS: dict[str, Callable[[Floats, Any, str, Floats | None], Decision]] = {
     "best": scut_or_rcut,
     # if scores are not comparable across documents, thresholds are relative to the best score of each
-    "scut": lambda scores, Y, link: scut(scores, Y, on="scores" if LINKS[link].share is None else "relative"),
-    "rcut": lambda scores, Y, link: rcut(scores, Y),
-    "pcut": lambda scores, Y, link: pcut(Y),
+    "scut": lambda scores, Y, link, weight: scut(
+        scores, Y, on="scores" if LINKS[link].share is None else "relative", weight=weight
+    ),
+    "rcut": lambda scores, Y, link, weight: rcut(scores, Y, weight),
+    "pcut": lambda scores, Y, link, weight: pcut(Y, weight=weight),
 }

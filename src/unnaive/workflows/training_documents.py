@@ -80,10 +80,9 @@ def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
         raise UnnaiveError(
             f"--soft-labels cannot be combined with {option}, which needs one label for each text; leave it out"
         )
-    if spec.model.traits.keeps_choice or not spec.model.traits.takes_sample_weight:
-        reason = "chooses on held-out texts by their labels" if spec.model.traits.keeps_choice else "takes no weights"
+    if not spec.model.traits.takes_sample_weight:
         raise UnnaiveError(
-            f"--soft-labels: the model {spec.model.traits.name} {reason}; use another, such as --model nbsvm"
+            f"--soft-labels: the model {spec.model.traits.name} takes no weights; use another, such as --model nbsvm"
         )
 
 

@@ -63,6 +63,7 @@ def find_helpful(scaled: Sequence[Floats], pool: PoolWeights, truth: Ids, soft_t
     scaled  scores (n_held_out, n_classes) of each member, times its scale
     pool    the pool of all members
     """
+    weight = soft_targets.sum(axis=1)
     losses = _log_losses(pool.combine(list(scaled)), truth)
     helpful = [number for number, weight in enumerate(pool.weights) if weight > 0] or list(range(len(scaled)))
     for number in sorted(helpful, key=lambda number: pool.weights[number]):
@@ -70,7 +71,9 @@ def find_helpful(scaled: Sequence[Floats], pool: PoolWeights, truth: Ids, soft_t
         if not others:
             break
         rise = _log_losses(fit_pool(others, soft_targets, shrink=SHRINK).combine(others), truth) - losses
-        if rise.mean() + N_ERRORS * rise.std() / np.sqrt(len(rise)) <= LEAST_GAIN * losses.mean():
+        mean = np.average(rise, weights=weight)
+        error = np.sqrt(np.average((rise - mean) ** 2, weights=weight) / weight.sum())
+        if mean + N_ERRORS * error <= LEAST_GAIN * np.average(losses, weights=weight):
             helpful.remove(number)
     return helpful
 

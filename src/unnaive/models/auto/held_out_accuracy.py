@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Ids
+from unnaive.base.types import Floats, Ids
 from unnaive.learning.confidence_interval import wilson_interval
 
 FASTEST = 0.5  # errors fall no faster than n^−FASTEST as documents are added
@@ -32,11 +32,13 @@ class HeldOutAccuracy:
 
     @classmethod
     def of(
-        cls, right: NDArray[np.bool_], group: Ids, share: float, seen_later: NDArray[np.bool_] | None = None
-    ) -> HeldOutAccuracy:
-        """Compute it from `right`, whether each document was classified correctly, and its group of shared passages.
+        cls, right: NDArray[np.bool_], group: Ids, share: float, seen_later: NDArray[np.bool_] | None = None,
+        weight: Floats | None = None, n_docs: int | None = None,
+    ) -> HeldOutAccuracy:  # fmt: skip
+        """Compute it from `right`, whether each row was classified correctly, and its group of shared passages.
 
         `seen_later` are short texts that a model of all documents has seen, but the one that classified them has not.
+        Weighted rows count as often as they weigh; all rows of a text with soft labels are one of the n_docs documents.
 
         The variance of the accuracy is computed from sums over groups; `effective` is the number of independent
         documents with the same variance, at most n_docs.
@@ -46,16 +48,20 @@ class HeldOutAccuracy:
         >>> HeldOutAccuracy.of(np.repeat([True, False], [40, 10]), np.arange(50) // 5, 0.8).effective   # fives alike
         8.99...
         """
-        p, n = float(right.mean()), len(right)
-        best = p if seen_later is None else float((right | seen_later).mean())
-        sums = np.bincount(np.unique(group, return_inverse=True)[1], right - p)
+        n = len(right) if n_docs is None else n_docs
+        times = np.ones(len(right)) if weight is None else weight
+        p = float(np.average(right, weights=times))
+        best = p if seen_later is None else float(np.average(right | seen_later, weights=times))
+        number = np.unique(group, return_inverse=True)[1]
+        sizes, sums = np.bincount(number, times), np.bincount(number, times * (right - p))
         n_groups = len(sums)
-        if n_groups == n:
+        if n_groups == len(right) and weight is None:
             return cls(n, p, float(n), share, best)
-        if not 0 < p < 1 or n_groups < 2:
-            return cls(n, p, float(n_groups), share, best)
-        variance = float(sums @ sums) / n**2 * n_groups / (n_groups - 1)
-        return cls(n, p, min(float(n), p * (1 - p) / variance), share, best)
+        if 0 < p < 1 and n_groups > 1:
+            variance = float(sums @ sums) / float(sizes.sum()) ** 2 * n_groups / (n_groups - 1)
+            return cls(n, p, min(float(n), p * (1 - p) / variance), share, best)
+        # Kish (1965), Survey sampling: the effective number of groups of unequal sizes
+        return cls(n, p, min(float(n), float(sizes.sum() ** 2 / (sizes @ sizes))), share, best)
 
     @property
     def interval(self) -> tuple[float, float]:

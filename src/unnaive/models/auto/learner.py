@@ -16,6 +16,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
+from unnaive.data.soft_labels import likeliest_rows
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
@@ -153,8 +154,11 @@ class Auto(DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
         active: Ids | None = None, select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
+        held_out_weight: Floats | None = None,
     ) -> Learnt:  # fmt: skip
         """Choose the members on held-out documents, then train them on all documents.
+
+        `held_out_weight` are the weights without those of classes, by which the accuracy on new documents is estimated.
 
         With feature selection, `active` has the columns selected on all documents, which the pool reads, and
         `select` returns the columns selected on the training documents (X, Y, weight) of a split. With `vectors` of
@@ -177,7 +181,9 @@ class Auto(DocumentsModel):
         tell = Steps(progress)
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
-            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, dense)
+            recipe, held_out = self._search(
+                X, chosen, exclusive, sample_weight, held_out_weight, tell, terms, active, select, dense
+            )
         recipe = place_classes(recipe, seen.tolist(), n_classes)
         if active is not None and not dense:
             X, terms, active = take_columns(X, active), take_names(terms, active), None
@@ -211,9 +217,9 @@ class Auto(DocumentsModel):
         return Learnt(SumOfLinears((), bias, n_terms), provenance=Provenance(recipe))
 
     def _search(
-        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: Steps,
-        terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
-        vectors: Sequence[AnyVectors] = (),
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, held_out_weight: Floats | None,
+        tell: Steps, terms: Sequence[str] | Vocabulary | None, active: Ids | None = None,
+        select: SelectColumns | None = None, vectors: Sequence[AnyVectors] = (),
     ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
         """The recipe, and the held-out rows with their scores; None if no document was held out."""
         targets = single_labels(Y) if exclusive else None
@@ -232,7 +238,9 @@ class Auto(DocumentsModel):
         size = Size(X.shape[0], Y.shape[1], cells)
         plan = make_plan(size, budget)
         vectors = vectors_to_search(vectors, X.shape[0])
-        return self._choose_single(X, targets, views, size, plan, sample_weight, tell, terms, select, vectors)
+        return self._choose_single(
+            X, targets, views, size, plan, sample_weight, held_out_weight, tell, terms, select, vectors
+        )
 
     def relearn(
         self, before: Learnt, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
@@ -269,8 +277,8 @@ class Auto(DocumentsModel):
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
-        tell: Steps, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
-        vectors: Sequence[AnyVectors],
+        held_out_weight: Floats | None, tell: Steps, terms: Sequence[str] | Vocabulary | None,
+        select: SelectColumns | None, vectors: Sequence[AnyVectors],
     ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
         """`_search` for documents with one class each."""
         rows = np.arange(len(targets))
@@ -280,7 +288,9 @@ class Auto(DocumentsModel):
         columns = columns_of_words(X.shape[1], [item for item in vectors if isinstance(item, FieldVectors)])
         words, names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
         words = words if len(rows) == len(targets) else csr_array(words[rows])
-        order = HeldOutOrder.of(words, targets[rows], names)
+        document_weight = None if held_out_weight is None else held_out_weight[rows]
+        likeliest = None if document_weight is None else likeliest_rows(words, targets[rows], document_weight)
+        order = HeldOutOrder.of(words, targets[rows], names, likeliest=likeliest)
         splits = [
             Split(rows[split.train], rows[split.held_out])
             for split in block_splits(
@@ -327,7 +337,10 @@ class Auto(DocumentsModel):
         learnt = [np.searchsorted(rows, split.train) for split in splits]
         aside = [np.searchsorted(rows, split.held_out) for split in splits]
         seen_later = np.concatenate([order.seen_only_in_all(*both) for both in zip(learnt, aside, strict=True)])
-        held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, order.groups()[held], share, seen_later)
+        held_out = HeldOutAccuracy.of(
+            scores.argmax(axis=1) == search.truth, order.groups()[held], share, seen_later,
+            None if document_weight is None else document_weight[held], len(np.unique(order.document[held])),
+        )  # fmt: skip
         sharing = order.passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
         return {**recipe, "report": report}, HeldOutScores(search.rows, scores)

@@ -65,12 +65,14 @@ def choose_multilabel(
         fold = np.unique(fold, return_inverse=True)[1]  # with few documents a fold may be empty
         scores = _out_of_fold(X, Y, view, plan.members, weight, fold, random_state, n_jobs, tell, terms, select)
         scores += [_vector_scores(X, Y, item, weight, fold, random_state, n_jobs) for item in vectors]
-        factors = 1 / np.array([float(margins.std()) or 1.0 for margins in scores])
-        factors = _weigh_vectors(factors, scores, len(plan.members), Y)
-        total = sum(factor * margins for factor, margins in zip(factors, scores, strict=True))
-        slope, levels = fit_log_odds(np.asarray(total), Y)
-        held_out = HeldOutScores(rows, _cross_fitted(np.asarray(total), Y, order.parts(groups, N_PARTS)))
-        report = _report(budget, names, chosen, scores, factors, held_out.scores, Y) | {"left-out": list(plan.left_out)}
+        spreads = np.array([_spread(margins, weight) for margins in scores])
+        factors = _weigh_vectors(1 / spreads, scores, len(plan.members), Y, weight)
+        total = np.asarray(sum(factor * margins for factor, margins in zip(factors, scores, strict=True)))
+        slope, levels = fit_log_odds(total, Y, weight)
+        held_out = HeldOutScores(rows, _cross_fitted(total, Y, order.parts(groups, N_PARTS), weight))
+        says = np.rint(factors * spreads)  # 1 for a member over words
+        report = _report(budget, names, chosen, scores, says / says.sum(), held_out.scores, Y, weight)
+        report |= {"left-out": list(plan.left_out)}
     members = [make_member(name, member, slope * factor, plan.documents)
                for name, member, factor in zip(names, chosen, factors, strict=True)]  # fmt: skip
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
@@ -125,32 +127,47 @@ def _vector_scores(
     return scores
 
 
-def _weigh_vectors(factors: Floats, scores: list[Floats], n_words: int, Y: Sparse) -> Floats:
+def _spread(margins: Floats, weight: Floats | None) -> float:
+    """The standard deviation of margins (n_docs, n_classes) of weighted documents; 1 if all are equal."""
+    deviations = (margins - np.average(margins.mean(axis=1), weights=weight)) ** 2
+    return float(np.sqrt(np.average(deviations.mean(axis=1), weights=weight))) or 1.0
+
+
+def _weigh_vectors(
+    factors: Floats, scores: list[Floats], n_words: int, Y: Sparse, weight: Floats | None
+) -> Floats:  # fmt: skip
     """Multiply the factor of each member over vectors (those after `n_words`) by the best of SAYS by log-loss."""
-    truth = soft_targets(csr_array(Y).toarray() != 0)
+    truth = _soft_cells(Y, weight)
     for number in range(n_words, len(scores)):
         losses = []
         for say in SAYS:
             tried = factors.copy()
             tried[number] *= say
             total = np.asarray(sum(factor * margins for factor, margins in zip(tried, scores, strict=True)))
-            slope, levels = fit_log_odds(total, Y)
+            slope, levels = fit_log_odds(total, Y, weight)
             odds = slope * total + levels
-            losses.append((float((np.logaddexp(0.0, odds) - truth * odds).mean()), say))
+            by_document = (np.logaddexp(0.0, odds) - truth * odds).mean(axis=1)
+            losses.append((float(np.average(by_document, weights=weight)), say))
         factors[number] *= min(losses)[1]
     return factors
 
 
-def _cross_fitted(total: Floats, Y: Sparse, part: Ids) -> Floats:
+def _cross_fitted(total: Floats, Y: Sparse, part: Ids, weight: Floats | None) -> Floats:
     """Log-odds (n_docs, n_classes) of summed margins, by a slope and levels fitted on the other parts (n_docs,)."""
     odds = np.empty(total.shape)
     for train, aside in split_folds(part, N_PARTS):
-        slope, levels = fit_log_odds(total[train], csr_array(Y[train]))
+        slope, levels = fit_log_odds(total[train], csr_array(Y[train]), None if weight is None else weight[train])
         odds[aside] = slope * total[aside] + levels
     return odds
 
 
-def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
+def _soft_cells(Y: Sparse, weight: Floats | None) -> Floats:
+    """The softened labels (n_docs, n_classes) of weighted documents: a model without errors does not become certain."""
+    cells = csr_array(Y).toarray() != 0
+    return soft_targets(cells, None if weight is None else np.broadcast_to(weight[:, None], cells.shape))
+
+
+def fit_log_odds(scores: Floats, Y: Sparse, weight: Floats | None = None) -> tuple[float, Floats]:
     """Fit (slope, level of each class) so that slope·s + level are log-odds, by logistic loss over all cells.
 
     A class's level is shrunk toward the common level with the strength of SHRINK documents, for the sake of rare
@@ -158,16 +175,18 @@ def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
     """
     from scipy.optimize import minimize
 
-    truth = soft_targets(csr_array(Y).toarray() != 0)  # softened: a model without errors does not become certain
+    truth = _soft_cells(Y, weight)
+    times = np.ones((len(scores), 1)) if weight is None else weight[:, None]
+    n = times.sum()
 
     def objective(point: Floats) -> tuple[float, Floats]:
         slope, level, class_level = point[0], point[1], point[2:]
         odds = slope * scores + (level + class_level)
-        losses = np.logaddexp(0.0, odds) - truth * odds
-        slopes = 1.0 / (1.0 + np.exp(np.clip(-odds, -500.0, 500.0))) - truth
+        losses = times * (np.logaddexp(0.0, odds) - truth * odds)
+        slopes = times * (1.0 / (1.0 + np.exp(np.clip(-odds, -500.0, 500.0))) - truth)
         by_class = slopes.sum(axis=0)
         gradient = np.concatenate([[(slopes * scores).sum(), by_class.sum()], by_class + SHRINK * class_level])
-        return (losses.sum() + SHRINK / 2 * (class_level**2).sum()) / len(scores), gradient / len(scores)
+        return (losses.sum() + SHRINK / 2 * (class_level**2).sum()) / n, gradient / n
 
     start = np.zeros(2 + scores.shape[1])
     start[0], start[1] = 1.0, -2.0
@@ -182,25 +201,26 @@ def _report(
     names: Sequence[str],
     members: Sequence[Candidate],
     scores: list[Floats],
-    factors: Floats,
+    shares: Floats,
     pooled: Floats,
     Y: Sparse,
+    weight: Floats | None,
 ) -> dict[str, Any]:
     """The report: the best out-of-fold micro F1 with one threshold for all classes, of each member and of the sum."""
     truth = csr_array(Y).toarray().ravel()
-    says = np.rint(factors * [float(margins.std()) or 1.0 for margins in scores])  # 1 for a member over words
+    times = None if weight is None else np.repeat(weight, Y.shape[1])
     tried = [
         {
             "view": name,
             "model": str(member),
-            "f1": round(best_cut(part.ravel(), truth)[1], 4),
+            "f1": round(best_cut(part.ravel(), truth, weight=times)[1], 4),
             "share": float(share),
         }
-        for name, member, part, share in zip(names, members, scores, says / says.sum(), strict=True)
+        for name, member, part, share in zip(names, members, scores, shares, strict=True)
     ]
     return {
         "budget": budget,
-        "f1": round(best_cut(pooled.ravel(), truth)[1], 4),
+        "f1": round(best_cut(pooled.ravel(), truth, weight=times)[1], 4),
         "held-out": len(pooled),
         "tried": tried,
         "left-out": [],

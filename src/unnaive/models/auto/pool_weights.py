@@ -1,4 +1,7 @@
-"""Log-linear pooling: fit non-negative weights for the scores of several models, and class biases, by log-loss."""
+"""Log-linear pooling: fit non-negative weights for the scores of several models, and class biases, by log-loss.
+
+Documents have soft targets (n_docs, n_classes) that sum to their weight: one of weight 2 counts as two.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +42,27 @@ class PoolWeights:
         return pooled
 
 
-def soften(targets: Ids, possible: NDArray[np.bool_]) -> Floats:
+def soften(targets: Ids, possible: NDArray[np.bool_], weight: Floats | None = None) -> Floats:
     """Smoothed targets (n_docs, n_classes), as if one more document of any `possible` class (n_classes,) had been seen.
 
-    Row d is 1 − ε at its class, and ε = 1/(n_docs + 1) is spread over the possible classes. A few documents without
-    errors then do not make a model certain; with thousands of documents the effect is negligible.
+    Row d is 1 − ε at its class, and ε = 1/(n + 1) is spread over the possible classes, n the number of documents; then
+    it is multiplied by the weight of the document, and n is the sum of the weights. A few documents without errors then
+    do not make a model certain; with thousands of documents the effect is negligible.
 
     >>> soften(np.array([0, 1, 0]), np.array([True, True]))[0]
     array([0.875, 0.125])
+    >>> soften(np.array([0, 1]), np.array([True, True]), np.array([2.0, 1.0]))[0]
+    array([1.75, 0.25])
     """
-    n = len(targets)
-    soft_targets: Floats = np.tile(possible / possible.sum() / (n + 1), (n, 1))
-    soft_targets[np.arange(n), targets] += n / (n + 1)
-    return soft_targets
+    n = len(targets) if weight is None else float(weight.sum())
+    soft_targets: Floats = np.tile(possible / possible.sum() / (n + 1), (len(targets), 1))
+    soft_targets[np.arange(len(targets)), targets] += n / (n + 1)
+    return soft_targets if weight is None else soft_targets * weight[:, None]
 
 
-def pool_log_loss(scores: Floats, targets: Ids) -> float:
+def pool_log_loss(scores: Floats, targets: Ids, weight: Floats | None = None) -> float:
     """Mean −log p of the true class under a softmax."""
-    return float(-log_softmax(scores)[np.arange(len(targets)), targets].mean())
+    return float(-np.average(log_softmax(scores)[np.arange(len(targets)), targets], weights=weight))
 
 
 def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
@@ -65,8 +71,11 @@ def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
     It stays within e^±6 of one over the standard deviation of the scores.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
-    spread = float(np.std(centred)) or 1.0
-    return least_loss_scale(centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG)
+    weight = soft_targets.sum(axis=1)
+    spread = float(np.sqrt(np.average((centred**2).mean(axis=1), weights=weight))) or 1.0
+    return least_loss_scale(
+        centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG, weight=weight
+    )
 
 
 def fit_pool(
@@ -103,10 +112,12 @@ def _least_log_loss(
 
     With p = softmax(Σ_m w_m·s_m + b) and a_m = E_p[s_m] for each document, the second derivatives are
     Σ_d Cov_p(s_m, s_l) for two weights, Σ_d p_c·(s_mc − a_m) for a weight and a bias, and Σ_d p_c·([c = e] − p_e) for
-    two biases. Arrays here are (n_classes, n_docs): numpy sums over few classes are then five times as fast.
+    two biases. Every document counts as often as its soft targets sum to. Arrays here are (n_classes, n_docs): numpy
+    sums over few classes are then five times as fast.
     """
     by_class = [np.ascontiguousarray(member_scores.T) for member_scores in scores]
     n_members, n_docs = len(by_class), len(soft_targets)
+    times = soft_targets.sum(axis=1)
     product = np.empty(by_class[0].shape)
     point = np.concatenate([weights, bias])
     drawn = np.concatenate([expected, np.zeros(len(bias))])
@@ -122,16 +133,16 @@ def _least_log_loss(
         z -= top
         np.exp(z, out=z)
         sums = z.sum(axis=0)
-        z /= sums
+        z *= times / sums
         away = point - drawn
-        whole = float(np.log(sums).sum() + top.sum() - point @ reached + shrink / 2 * away @ away)
+        whole = float(times @ (np.log(sums) + top) - point @ reached + shrink / 2 * away @ away)
         return whole, z
 
-    value, p = loss_at(point)
+    value, p = loss_at(point)  # the probabilities of each document times its weight
     for _ in range(MOST_STEPS):
         slope = np.concatenate([[np.vdot(p, member_scores) for member_scores in by_class], p.sum(axis=1)]) - reached
         slope += shrink * (point - drawn)
-        step = -np.linalg.solve(_curvature(by_class, p, shrink), slope)
+        step = -np.linalg.solve(_curvature(by_class, p, times, shrink), slope)
         gain = float(slope @ step)
         size = 1.0
         while True:
@@ -140,24 +151,27 @@ def _least_log_loss(
                 break
             size /= 2
         point, value, p = point + size * step, nearer, q
-        if -gain <= CLOSE * n_docs:
+        if -gain <= CLOSE * times.sum():
             break
     return point[:n_members], point[n_members:]
 
 
-def _curvature(by_class: list[Floats], p: Floats, shrink: float) -> Floats:
-    """The Hessian; rows and columns of the members' weights come first, then the biases."""
+def _curvature(by_class: list[Floats], p: Floats, times: Floats, shrink: float) -> Floats:
+    """The Hessian; rows and columns of the members' weights come first, then the biases.
+
+    p  the probabilities of each document times its weight, `times` (n_docs,)
+    """
     n_members, n_classes = len(by_class), len(p)
     H = np.empty((n_members + n_classes, n_members + n_classes))
     inside = H[n_members:, n_members:]
-    inside[:] = -(p @ p.T)
+    inside[:] = -(p @ (p / times).T)
     inside[np.diag_indices(n_classes)] += p.sum(axis=1)
     weighted = [p * member_scores for member_scores in by_class]
-    means = [product.sum(axis=0) for product in weighted]
+    means = [product.sum(axis=0) / times for product in weighted]
     for m in range(n_members):
         H[m, n_members:] = H[n_members:, m] = weighted[m].sum(axis=1) - p @ means[m]
         for other in range(m + 1):
-            H[m, other] = H[other, m] = np.vdot(weighted[m], by_class[other]) - means[m] @ means[other]
+            H[m, other] = H[other, m] = np.vdot(weighted[m], by_class[other]) - (times * means[m]) @ means[other]
     H[np.diag_indices(len(H))] += shrink
     return H
 
@@ -181,7 +195,7 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
 
     Scores `by_class` and soft targets are (n_classes, n_docs), as in `_least_log_loss`.
     """
-    n, whole = by_class.shape[1], targets.sum(axis=0)
+    whole = targets.sum(axis=0)  # the weight of each document
     bounds = np.array([[-2.0, LOWEST], [2.0, -LOWEST]])
 
     scaled, above, below, slopes, product = (np.empty(by_class.shape) for _ in range(5))  # new ones each time take long
@@ -196,17 +210,17 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
         np.multiply(below, above, out=below)  # σ(−u), the slope of log σ(u)
         sums = above.sum(axis=0)
         loss += float(whole @ np.log(sums))
-        p = np.divide(above, sums, out=product)
+        p = np.multiply(above, whole / sums, out=product)
         np.multiply(np.subtract(p, targets, out=slopes), below, out=slopes)
         p_below = np.multiply(p, below, out=product)
         bend = np.multiply(p_below, below, out=below)
         bend -= np.multiply(slopes, above, out=above)  # error · (log σ)'' is −slopes · σ(u)
         mean_b, mean_a = p_below.sum(axis=0), np.multiply(p_below, scaled, out=above).sum(axis=0)
-        h_bb = bend.sum() - mean_b @ mean_b
+        h_bb = bend.sum() - mean_b @ (mean_b / whole)
         bend *= scaled
-        h_ab = bend.sum() - mean_a @ mean_b
+        h_ab = bend.sum() - mean_a @ (mean_b / whole)
         slope_a = np.vdot(slopes, scaled)
-        h_aa = np.vdot(bend, scaled) - mean_a @ mean_a + slope_a
+        h_aa = np.vdot(bend, scaled) - mean_a @ (mean_a / whole) + slope_a
         value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)
         slope = np.array([slope_a, slopes.sum()]) + shrink * np.array([point[0], point[1] / LOWEST**2])
         return float(value), slope, np.array([[h_aa + shrink, h_ab], [h_ab, h_bb + shrink / LOWEST**2]])
@@ -233,6 +247,6 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
         if result[0] > value:
             break
         point, (value, slope, H) = nearer, result
-        if -gain <= CLOSE * n:
+        if -gain <= CLOSE * whole.sum():
             break
     return value, point

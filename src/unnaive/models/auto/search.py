@@ -95,10 +95,10 @@ def block_splits(
 class CandidateSearch:
     """Fits candidates on shared splits of documents X with one class each.
 
-    `on_candidate` is called with the view and each candidate before it is fitted. `rows` are the
-    held-out documents, `truth` (n_held_out,) their classes, and `soft_targets` (n_held_out, n_classes) the same
-    softened. The views of a split are found from its training documents, by the column names `terms` and by `select`:
-    a term that no training document has is ignored in held-out documents, as an unknown term is in new documents.
+    `on_candidate` is called with the view and each candidate before it is fitted. `rows` are the held-out documents,
+    `truth` (n_held_out,) their classes, and `soft_targets` (n_held_out, n_classes) the same softened, times their
+    weight. The views of a split are found from its training documents, by the column names `terms` and by `select`: a
+    term that no training document has is ignored in held-out documents, as an unknown term is in new documents.
     """
 
     def __init__(
@@ -114,7 +114,8 @@ class CandidateSearch:
         self.vectors = {vector_view_name(item): item for item in vectors}
         self.rows = np.concatenate([split.held_out for split in splits])
         self.truth = targets[self.rows]
-        self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
+        self.held_weight = None if weight is None else weight[self.rows]
+        self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0, self.held_weight)
 
     def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
         """Choose the best candidate of each family, scale its scores, and pool them.
@@ -154,9 +155,10 @@ class CandidateSearch:
     def _judge(self, scores: Floats) -> Judged:
         """Judge a candidate by its scores of the first held-out documents."""
         truth, soft_targets = self.truth[: len(scores)], self.soft_targets[: len(scores)]
+        weight = None if self.held_weight is None else self.held_weight[: len(scores)]
         scale = fit_temperature_scale(scores, soft_targets)
-        accuracy = float((scores.argmax(axis=1) == truth).mean())
-        return Judged(accuracy, pool_log_loss(scale * scores, truth), scale)
+        accuracy = float(np.average(scores.argmax(axis=1) == truth, weights=weight))
+        return Judged(accuracy, pool_log_loss(scale * scores, truth, weight), scale)
 
     @lazy_property
     def fold_views(self) -> list[dict[str, View]]:
