@@ -387,7 +387,7 @@ def _recorded(folder: Path) -> int:
         return 0
 
 
-def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
+def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path, monkeypatch):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
     folder = tmp_path / "ck"
     folder.mkdir()
@@ -405,6 +405,7 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
     (folder / STATE).unlink()
     (folder / "run-000001").mkdir()  # left by a run that was killed before its first record
     assert run(*words).exit_code == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     assert "stdin cannot be read twice" in run("-", *words[1:]).output
 
 

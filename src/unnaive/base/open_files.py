@@ -137,6 +137,16 @@ def path_mode(path: str | Path) -> int | None:
         return None
 
 
+def can_read_again(path: str | Path) -> bool:
+    """Whether a path can be read any number of times: not stdin, a pipe or a device.
+
+    >>> can_read_again(STDIN), can_read_again("."), can_read_again("no-such-file.csv")
+    (False, True, True)
+    """
+    mode = path_mode(path)
+    return str(path) != STDIN and (mode is None or stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _shorten(path: str) -> str:
     """A path of reasonable length, or the beginning of a whole text that was passed as a path."""
     return path if len(path) <= 400 else path[:77] + "..."
@@ -160,12 +170,13 @@ class ByteSource:
     """The bytes of a file, or of stdin for "-", whose start can be read several times although it is opened once.
 
     What a look reads stays in memory. `open` hands it on together with the rest, so that a pipe loses nothing; after
-    that, a file is opened again, and a pipe is at its end.
+    that, a file is opened again, and a pipe cannot be opened again.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self.is_file = self.path != STDIN and stat.S_ISREG(path_mode(path) or 0)
+        self._handed_on = False  # whether the bytes of a pipe were given to a reader
         self._raw: IO[bytes] | None = None  # after the bytes of _start
         self._start = bytearray()
 
@@ -205,6 +216,9 @@ class ByteSource:
             self._raw.close()
 
     def _open_raw(self) -> tuple[IO[bytes], bytes]:
+        if self._handed_on:
+            raise BadData(f"{self.name} is not a file, so it can be read only once; save what it gives to a file first")
+        self._handed_on = not self.is_file
         if self.path == STDIN:
             # unbuffered, so that a line arrives when it was typed, not when a block is full
             return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose, count_noun
-from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists
+from unnaive.base.open_files import STDIN, STDIN_NAME, can_read_again, check_exists
 from unnaive.data.corpus import Corpus, check_some_documents, check_some_labels
 from unnaive.io import batches
 from unnaive.io.batches import Batch
@@ -18,9 +20,9 @@ from unnaive.io.formats import find_format
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import suggest_separator
-from unnaive.io.read_options import ColumnOptions, ReadLog, ReadOptions
+from unnaive.io.read_options import COLUMN_OPTIONS, READ_OPTIONS, ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.row_reader import RowReader
-from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
+from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern, list_opened_files
 from unnaive.io.tables.mail_tables import MailTable
 from unnaive.io.tables.tables import Table
 from unnaive.io.tables.vector_tables import split_vector_file, with_vector_files
@@ -29,6 +31,7 @@ from unnaive.text.messages import PARTS, are_messages, read_message
 
 __all__ = ["Batch", "DataFile", "expand_pattern"]
 
+NOT_DECISIVE = ("rows", "threads", "block", "max_line", "max_ratio")  # options with the same rows for every value
 MOST_SHOWN = 10  # bad rows listed in a warning
 SAMPLE_TEXTS = 20  # inspected to detect e-mail messages
 
@@ -99,6 +102,26 @@ class DataFile(ColumnOptions):
         return [
             path for pattern in self.paths for source in expand_pattern(pattern) for path in expand_mailboxes(source)
         ]
+
+    def read_once(self) -> str | None:
+        """The name of an input that can be read only once: stdin, or a pipe such as <(zcat x.gz); None if none is."""
+        once = next((path for path in self.files() if not can_read_again(path)), None)
+        return STDIN_NAME if once == STDIN else once
+
+    def opened_files(self) -> list[Path]:
+        """All files whose bytes decide what is read: those of folders, logs of databases, vectors beside a table."""
+        vectors = [file for _, file in map(split_vector_file, self.vector) if file is not None]
+        follow_links = self.options.follow_links
+        return [file for path in (*self.files(), *vectors) for file in list_opened_files(path, follow_links)]
+
+    def how_to_read(self) -> dict[str, Any]:
+        """The options that decide what is read, as plain JSON: those that are not at their defaults."""
+        default = None if self.default_columns is None else self.default_columns.to_dict()
+        options = {name: (getattr(self.options, name), item.default) for name, item in READ_OPTIONS.items()}
+        columns = {name: (getattr(self, name), item.default) for name, item in COLUMN_OPTIONS.items()}
+        more = {"message": (self.message, None), "default_columns": (default, None)}
+        decisive = (options | columns | more).items()
+        return {name: value for name, (value, default) in decisive if value != default and name not in NOT_DECISIVE}
 
     def describe(self) -> str:
         """One line about what was read: columns, header, rows."""

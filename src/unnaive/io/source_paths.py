@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unnaive.base.errors import BadData
-from unnaive.base.open_files import STDIN, path_mode
+from unnaive.base.open_files import STDIN, check_exists, path_mode
+from unnaive.io.folder_listing import list_files
 from unnaive.io.formats import find_format
 from unnaive.io.tables.binary_tables import SQLITE
 from unnaive.io.tables.mail_tables import is_mailbox
+
+SQLITE_LOGS = ("-wal", "-journal")  # beside a database: rows that are not in it yet, or pages to restore
 
 
 def expand_pattern(path: str) -> list[str]:
@@ -37,3 +40,13 @@ def expand_mailboxes(path: str) -> list[str]:
 def are_documents(files: Sequence[str]) -> bool:
     """Whether several files are plain texts, each of which is one document."""
     return len(files) > 1 and all(find_format(path) in ("lines", "files") for path in files)
+
+
+def list_opened_files(path: str, follow_links: bool) -> list[Path]:
+    """The files whose bytes decide what a path gives: those of a folder, and the logs beside a database."""
+    if path.startswith(SQLITE):
+        path = path.removeprefix(SQLITE).partition("?")[0]
+    if stat.S_ISDIR(path_mode(path) or 0):
+        return [Path(file) for file in list_files(path, follow_links=follow_links)]
+    logs = [Path(path + ending) for ending in SQLITE_LOGS] if find_format(path) == "sqlite" else []
+    return [check_exists(path), *(log for log in logs if log.is_file() and log.stat().st_size)]

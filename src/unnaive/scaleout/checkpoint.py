@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unnaive import __version__
 from unnaive.base.damage import RecordKind
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.journal import Journal
-from unnaive.base.open_files import STDIN
 from unnaive.base.system import flush_folder
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.run_folders import open_run
@@ -114,22 +114,13 @@ def _is_ours(name: str) -> bool:
 
 def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
     """Identifies whether a checkpoint or a cache belongs to the same data, read in the same way."""
-    files = []
-    for path in source.files():
-        if path == STDIN:
-            raise UnnaiveError("stdin cannot be read twice, so it cannot have a checkpoint or cache; name a file")
-        files += [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in _files_of(path)]
-    options = source.options
-    reading = [
-        source.format, source.text, source.label, source.separator, source.label_columns,
-        options.delimiter, options.header, options.encoding, options.language, options.table, options.skip_bad,
-        source.ignore_label, source.label_prefix, source.lower_labels,
-    ]  # fmt: skip
-    return {"files": files, "columns or reading options": reading, "tokeniser options": rule.to_dict()}
-
-
-def _files_of(path: str) -> list[Path]:
-    folder = Path(path)
-    if not folder.is_dir():
-        return [folder] if folder.exists() else []
-    return sorted(file for file in folder.rglob("*") if file.is_file())
+    once = source.read_once()
+    if once is not None:
+        raise UnnaiveError(f"{once} cannot be read twice, so it cannot have a checkpoint or cache; name a file")
+    states = [(file, file.stat()) for file in source.opened_files()]
+    return {
+        "files": [[str(file), state.st_size, state.st_mtime_ns, state.st_ino] for file, state in states],
+        "columns or reading options": source.how_to_read(),
+        "tokeniser options": rule.to_dict(),
+        "versions of unnaive": __version__,
+    }

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
-from unnaive.base.open_files import STDIN
 from unnaive.base.sparse import csr_array
 from unnaive.base.system import return_large_blocks, return_small_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
@@ -152,8 +151,9 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
 
 def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, advice: str) -> None:
     """Drop the hashes of the documents read so far; an error if the source cannot be read a second time."""
-    if STDIN in source.files():
-        raise BadData(f"stdin has {problem}, and cannot be read a second time; {advice}") from None
+    once = source.read_once()
+    if once is not None:
+        raise BadData(f"{once} has {problem}, and cannot be read a second time; {advice}") from None
     if hashes is not None:
         hashes.clear()
 

@@ -72,8 +72,8 @@ def open_large_data(
     resources = _resources(limits, source, rule)
     hashed = limits.checkpoint is None  # a checkpoint stores sums and no hashes, which take 8 bytes per document
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
-    in_passes = large and learns_in_passes(spec) and not is_stdin(source)
-    streamed = from_sums and not (is_stdin(source) and spec.decision is None)
+    in_passes = large and learns_in_passes(spec) and source.read_once() is None
+    streamed = from_sums and (spec.decision is not None or source.read_once() is None)
     if (streamed or in_passes) and limits.cache is None:
         tunes = spec.decision is None
         try:
@@ -161,13 +161,6 @@ def _holds_out(spec: TrainingSpec) -> bool:
 
     tuned = isinstance(spec.decision, str) and spec.decision in TUNINGS
     return tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")
-
-
-def is_stdin(source: DataFile) -> bool:
-    """Whether some of the data comes from stdin, which cannot be read twice."""
-    from unnaive.base.open_files import STDIN
-
-    return STDIN in source.paths
 
 
 def text_size(source: DataFile) -> int:
