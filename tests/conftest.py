@@ -45,10 +45,10 @@ def complaints():
 def run(capsys, tmp_path, monkeypatch):
     """Run a command line in an empty folder; its exit code, stdout and stderr."""
     from unnaive.apps.cli.main import exit_code
-    from unnaive.apps.common import screen
+    from unnaive.apps.common import progress_bar
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(screen, "LINE_EVERY", 3600.0)  # what is shown is compared, on slow machines too
+    monkeypatch.setattr(progress_bar, "LINE_EVERY", 3600.0)  # what is shown is compared, on slow machines too
 
     def run(*arguments):
         code = exit_code([str(argument) for argument in arguments])

@@ -12,7 +12,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
-from unnaive.apps.common import screen
+from unnaive.apps.common import progress_bar
 from unnaive.classifier.model_file import FORMAT
 
 pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
@@ -158,7 +158,7 @@ class TestReadAnyway:
 
     @pytest.fixture
     def trained(self, folder, capsys, monkeypatch):
-        monkeypatch.setattr(screen, "LINE_EVERY", 3600.0)  # no progress lines, on slow machines too
+        monkeypatch.setattr(progress_bar, "LINE_EVERY", 3600.0)  # no progress lines, on slow machines too
 
         def trained(*options):
             assert exit_code(["train", "data.csv", "-o", "new.model", "-m", "multinomial", *options]) == 0

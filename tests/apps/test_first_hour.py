@@ -18,8 +18,8 @@ import pytest
 import unnaive
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app
-from unnaive.apps.common import screen
-from unnaive.apps.common.screen import Progress
+from unnaive.apps.common import progress_bar
+from unnaive.apps.common.progress_bar import Progress
 from unnaive.classifier.model_file import load_model
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.tickets import load_tickets
@@ -68,8 +68,8 @@ def new(tmp_path):
 class TestLogs:
     def test_without_a_terminal_a_line_says_how_far_it_is(self, monkeypatch):
         lines = queue.Queue()
-        monkeypatch.setattr(screen, "LINE_EVERY", 0.001)
-        monkeypatch.setattr(screen, "echo", lambda line, err: lines.put(re.sub(r"\d+:\d\d", "0:00", line)))
+        monkeypatch.setattr(progress_bar, "LINE_EVERY", 0.001)
+        monkeypatch.setattr(progress_bar, "echo", lambda line, err: lines.put(re.sub(r"\d+:\d\d", "0:00", line)))
 
         def later_lines():
             """The next lines; those of before the change are among the first hundred thousand."""

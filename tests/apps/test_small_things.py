@@ -14,9 +14,9 @@ from sklearn.model_selection import cross_val_score
 from unnaive import LinearSVM, MultinomialNB, TextClassifier
 from unnaive.apps.cli.commands.doctor import OPTIONAL
 from unnaive.apps.cli.main import PARALLEL, build_app
+from unnaive.base import thread_count
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.tables import native_parser
-from unnaive.text import backend
 
 TEXTS = ["good ball", "late goal", "a match", "the goal", "fair vote", "new law", "a bill", "the vote"]
 LABELS = ["sport"] * 4 + ["politics"] * 4
@@ -33,23 +33,23 @@ def test_every_command_that_works_in_parallel_has_threads(run, tmp_path, monkeyp
     assert set(PARALLEL) <= verbs
     data = write_csv(tmp_path / "data.csv", zip(TEXTS, LABELS, strict=True))
     seen = []
-    count = backend.thread_count
+    count = thread_count.thread_count
     monkeypatch.setattr(native_parser, "thread_count", lambda threads: seen.append(count(threads)) or seen[-1])
     assert run("train", data, "-m", "multinomial", "-o", "m.model", "--threads", 1)[0] == 0
     for words in (("predict", "m.model", data), ("evaluate", "m.model", data), ("update", "m.model", data)):
         seen.clear()
         assert run(*words, "--threads", 1)[0] == 0
         assert set(seen) == {1}, words
-    assert backend.THREADS not in os.environ
+    assert thread_count.THREADS not in os.environ
     assert run("predict", "m.model", data, "--threads", 0)[0] == 2
 
 
 def test_the_environment_says_how_many_threads(monkeypatch):
     monkeypatch.setenv("UNNAIVE_THREADS", "3")
-    assert (backend.thread_count(None), backend.thread_count(2)) == (3, 2)
+    assert (thread_count.thread_count(None), thread_count.thread_count(2)) == (3, 2)
     monkeypatch.setenv("UNNAIVE_THREADS", "many")
     with pytest.raises(UnnaiveError, match="UNNAIVE_THREADS is"):
-        backend.thread_count(None)
+        thread_count.thread_count(None)
 
 
 def test_train_says_what_the_decision_optimises(run, tmp_path):

@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from scipy.sparse import csr_matrix
 
-from unnaive.base import open_files
+from unnaive.base import decompression, open_files
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.io.datafiles import DataFile
 from unnaive.io.read_options import ReadOptions
@@ -64,7 +64,7 @@ def test_a_small_file_that_unpacks_to_very_much(tmp_path, peak):
 
 @pytest.mark.slow
 def test_gzip_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_files, "UNPACKED_FREELY", 1 << 20)
+    monkeypatch.setattr(decompression, "UNPACKED_FREELY", 1 << 20)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"text\n" + b"word\n" * 2_000_000))
     with pytest.raises(BadData, match="unpacks to more than 250 times its size"):

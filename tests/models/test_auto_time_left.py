@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from unnaive.apps.common import screen
+from unnaive.apps.common import progress_bar
 from unnaive.models.auto.plan import Size, fitting_work, make_plan
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.views import CHARACTERS, PAIRS, WORDS
@@ -59,8 +59,8 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now, self.told = 0.0, []
-        monkeypatch.setattr(screen.time, "monotonic", lambda: self.now)
-        self.line = screen.Progress("learning", in_logs=False)
+        monkeypatch.setattr(progress_bar.time, "monotonic", lambda: self.now)
+        self.line = progress_bar.Progress("learning", in_logs=False)
 
     def pass_by(self, seconds):
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's "add a classifier", followed to the letter on a copy of the source."""
+"""CONTRIBUTING.md: the files that it names exist, and its "add a classifier" is followed to the letter on a copy."""
 
 import os
 import re
@@ -115,3 +115,18 @@ def test_a_training_option_is_added_by_one_edit(copy):
         check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_index_answers_thirty_questions_with_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where is it?")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+\?) \| `(\S+)` \|$", text, flags=re.MULTILINE)
+    assert len(rows) == len({question for question, _ in rows}) >= 30
+    assert [path for _, path in rows if not (ROOT / "src" / "unnaive" / path).is_file()] == []
+
+
+def test_modules_that_it_names_exist():
+    """`text/tokens.py` is below src/unnaive, `tools/figures.py` below the root, and `decisions.py` anywhere."""
+    named = set(re.findall(r"`([\w/.]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    files = [f"/{path}" for part in ("src", "tests", "tools") for path in (ROOT / part).rglob("*.py")]
+    missing = {name for name in named if not any(path.endswith(f"/{name}") for path in files)}
+    assert missing == {"apps/cli/commands/NAME.py", "src/unnaive/models/lift.py"}

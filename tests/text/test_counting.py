@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
+from unnaive.base.thread_count import thread_count
 from unnaive.text import small_files
-from unnaive.text.backend import BACKEND, thread_count
+from unnaive.text.backend import BACKEND
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.counting import TextCounter, TextScorer, read_files
 from unnaive.text.tokens import TokenRule

@@ -1,7 +1,4 @@
-"""Bytes of a file or of stdin, decompressed; and whether a path exists.
-
-The compression ratio is limited, so that a malicious file ends with an error instead of filling the memory.
-"""
+"""Bytes of a file or of stdin, decompressed; and whether a path exists."""
 
 from __future__ import annotations
 
@@ -11,92 +8,16 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from unnaive.base.decompression import BLOCK, MAX_RATIO, OnRead, WatchedStream, decompress
 from unnaive.base.errors import BadData
-from unnaive.base.extras import import_extra
 from unnaive.base.system import NO_WAIT, PLAIN
-
-OnRead = Callable[[int], None]  # called with the number of bytes just read
 
 STDIN = "-"
 STDIN_NAME = "stdin"
-BLOCK = 1 << 18
-MAX_RATIO = 250
-UNPACKED_FREELY = 64 << 20  # bytes of a compressed file before its ratio is checked
 PIPE_PATIENCE = 5.0  # seconds until somebody must write to a named pipe
-
-PACKED_FORMATS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
-FOREIGN_FORMATS = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
-    b"%PDF": "a PDF; extract its text first",
-    b"\x89PNG": "a picture",
-    b"PAR1": "a Parquet file; save it under a name that ends in .parquet",
-    b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
-    b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
-}
-
-
-class WatchedStream(io.RawIOBase):
-    """A binary stream that counts the bytes read, for a progress bar."""
-
-    def __init__(self, stream: IO[bytes], first: bytes = b"", on_read: OnRead | None = None) -> None:
-        self._stream, self._on_read, self._first = stream, on_read, first
-        self.count = 0
-
-    def readable(self) -> bool:
-        """True: it is for reading."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill `buffer` from the stream and report the number of bytes."""
-        if self._first:
-            size = min(len(buffer), len(self._first))
-            buffer[:size], self._first = self._first[:size], self._first[size:]
-        else:
-            size = self._stream.readinto(buffer) or 0  # type: ignore[attr-defined]
-        self.count += size
-        if self._on_read is not None:
-            self._on_read(size)
-        return size
-
-    def close(self) -> None:
-        """Also close the stream below."""
-        self._stream.close()
-        super().close()
-
-
-class UnpackedStream(io.RawIOBase):
-    """The decompressed bytes of a file, with a limit on the compression ratio."""
-
-    def __init__(self, unpacked: Any, packed: WatchedStream, name: str, max_ratio: int) -> None:
-        self._unpacked, self._packed, self._name, self._max_ratio = unpacked, packed, name, max_ratio
-        self._count = 0
-
-    def readable(self) -> bool:
-        """True: it is for reading."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill `buffer`; an error if the compression ratio exceeds the maximum."""
-        data = self._unpacked.read(len(buffer))
-        buffer[: len(data)] = data
-        self._count += len(data)
-        if self._count > max(UNPACKED_FREELY, self._max_ratio * self._packed.count):
-            raise BadData(
-                f"{self._name} unpacks to more than {self._max_ratio} times its size; reading stopped after "
-                f"{self._count >> 20} MiB; if that size is right, unpack it first"
-            )
-        return len(data)
-
-    def close(self) -> None:
-        """Also close the compressed file."""
-        self._unpacked.close()
-        self._packed.close()
-        super().close()
 
 
 def hash_file(path: str | Path) -> str:
@@ -228,7 +149,7 @@ class ByteSource:
             raise BadData(f"{self.path} cannot be read ({problem.strerror}); check its permissions") from problem
 
     def _decompressed(self, watched: WatchedStream, max_ratio: int) -> IO[bytes]:
-        return _decompress(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
+        return decompress(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
 
 
 class _Replay(io.RawIOBase):
@@ -270,21 +191,3 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
         time.sleep(0 if first else 0.02)
     os.set_blocking(pipe, True)
     return os.fdopen(pipe, "rb", buffering=0), first
-
-
-def _decompress(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
-    start = stream.peek(8)[:8]
-    if start.startswith(PACKED_FORMATS[0]):
-        import gzip
-
-        return io.BufferedReader(UnpackedStream(gzip.GzipFile(fileobj=stream), packed, name, max_ratio), BLOCK)
-    if start.startswith(PACKED_FORMATS[1]):
-        return io.BufferedReader(UnpackedStream(_open_zstd(stream), packed, name, max_ratio), BLOCK)
-    for magic, what in FOREIGN_FORMATS.items():
-        if start.startswith(magic):
-            raise BadData(f"{name} is {what}")
-    return stream
-
-
-def _open_zstd(stream: IO[bytes]) -> Any:
-    return import_extra("pyarrow", "reading .zst files").CompressedInputStream(stream, "zstd")

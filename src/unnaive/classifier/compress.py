@@ -16,6 +16,7 @@ import numpy as np
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csr_array, issparse
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids
 from unnaive.classifier.model_file import count_bytes
 from unnaive.classifier.packing import pack
@@ -30,7 +31,6 @@ from unnaive.learning.update import kept_statistic
 from unnaive.learning.vectors_in_training import has_vectors, with_vector_words
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
-from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 

@@ -17,8 +17,9 @@ from typing import IO, Any
 
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
+from unnaive.base.decompression import FOREIGN_FORMATS, PACKED_FORMATS
 from unnaive.base.errors import BadModel, PluginError, UnnaiveError
-from unnaive.base.open_files import FOREIGN_FORMATS, PACKED_FORMATS, check_exists
+from unnaive.base.open_files import check_exists
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sparse import csr_array
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.corpus import check_some_documents, check_some_labels
 from unnaive.data.fields.fields import as_documents
@@ -25,7 +26,6 @@ from unnaive.data.missing_labels import read_partly_labelled
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight, class_sample_weight, warn_about_shares
 from unnaive.data.targets import Targets, read_targets
-from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule

@@ -12,7 +12,7 @@ from typing import Any
 from unnaive.base.errors import BadData, PluginError
 from unnaive.base.open_files import STDIN, ByteSource, check_exists, path_mode
 from unnaive.base.registry import Registry
-from unnaive.data.fields.profiles import TEXT_NAMES, shorten_cell
+from unnaive.data.fields.column_kinds import TEXT_NAMES, shorten_cell
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.fields.columns import join_names
 from unnaive.io.folder_listing import is_dataset_folder

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unnaive.base.lazy import lazy_property
-from unnaive.data.fields.profiles import Profile, profile_column
+from unnaive.data.fields.column_kinds import Profile, profile_column
 from unnaive.io.tables.tables import Table
 
 

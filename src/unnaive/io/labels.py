@@ -10,7 +10,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.data.corpus import Corpus, Labels
-from unnaive.data.fields.profiles import is_list_text
+from unnaive.data.fields.column_kinds import is_list_text
 
 LISTS = "list"  # as a separator: the cells are lists in JSON or Python syntax
 YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from unnaive.base.decompression import MAX_RATIO, OnRead
 from unnaive.base.errors import BadData
-from unnaive.base.open_files import MAX_RATIO, OnRead
 from unnaive.base.settings import declared_options, documented, option
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from unnaive.base.errors import UnnaiveWarning
+from unnaive.base.thread_count import thread_count
 from unnaive.io.datafiles import DataFile
-from unnaive.text.backend import thread_count
 
 T = TypeVar("T")
 

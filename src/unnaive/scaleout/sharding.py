@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData
 from unnaive.base.progress import shard_events
 from unnaive.base.system import scratch_folder
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Label, ProgressCallback, Sparse
 from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
@@ -22,7 +23,6 @@ from unnaive.io.datafiles import DataFile
 from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import ShardDocuments, ShardedNBSVM, ShardSolution, ShardTask, learn_in_rounds
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
-from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, choose
-from unnaive.base.system import count_cores
 
 kernel: Any = None
 _CAUSE = ""
@@ -21,8 +19,6 @@ except ImportError as error:
     _CAUSE = str(error)
 
 KEPT_PAGES = 16 << 20  # bytes that the kernel may keep for its next tables if memory is limited
-MOST_THREADS = 1024
-THREADS = "UNNAIVE_THREADS"  # environment variable: the default number of threads
 BACKEND = "reference" if kernel is None else "native"
 
 
@@ -61,19 +57,3 @@ def few_kept_pages() -> Iterator[None]:
         yield
     finally:
         kernel.limit_kept_pages(kernel.MOST_KEPT)
-
-
-def thread_count(threads: int | None) -> int:
-    """`threads` if given; for None the value of UNNAIVE_THREADS if set; otherwise, and for −1, the number of cores."""
-    if threads is None and os.environ.get(THREADS, "").strip():
-        word = os.environ[THREADS].strip()
-        if not word.isdecimal() or not 1 <= int(word) <= MOST_THREADS:
-            raise UnnaiveError(f"{THREADS} is {word!r}; give a whole number from 1 to {MOST_THREADS}, or unset it")
-        threads = int(word)
-    if threads is None or threads == -1:
-        return count_cores()
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-        raise UnnaiveError(
-            f"n_jobs, or --threads, is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores"
-        )
-    return threads

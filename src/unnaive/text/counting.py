@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unnaive.base.sparse import csr_array
-from unnaive.text.backend import BACKEND, engine_kind, thread_count
+from unnaive.base.thread_count import thread_count
+from unnaive.text.backend import BACKEND, engine_kind
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.choose_engine import engine_for
 from unnaive.text.fixed_point import add_columns, decode_vectors, vector_keys, vector_terms

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats
-from unnaive.text.backend import engine_kind, kernel, thread_count
+from unnaive.text.backend import engine_kind, kernel
 from unnaive.text.buffer import Texts, as_texts
 from unnaive.text.choose_engine import engine_for, scorer_for
 from unnaive.text.reference import LinearArrays

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
-from unnaive.text.backend import kernel, thread_count
+from unnaive.base.thread_count import thread_count
+from unnaive.text.backend import kernel
 from unnaive.text.buffer import TextBuffer
 
 Raw = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]

@@ -19,10 +19,11 @@ from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_
 from unnaive.apps.cli.overwriting import guarded
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.common.screen import note, set_quiet
-from unnaive.apps.common.shared_options import THREADS, Quiet, with_quiet, with_threads
+from unnaive.apps.common.shared_options import Quiet, with_quiet, with_threads
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.registry import Registry
 from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8
+from unnaive.base.thread_count import THREADS
 from unnaive.base.visible_text import visible
 
 # the function that adds each command to the app; heavy imports are inside the commands, so that help is instant

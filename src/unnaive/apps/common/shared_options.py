@@ -14,6 +14,7 @@ import typer
 from unnaive.apps.common.declared import command_option, command_parameter, read_parameters, show_parameters
 from unnaive.apps.common.path_options import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.thread_count import THREADS
 from unnaive.io.read_options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
@@ -160,9 +161,6 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     quiet = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
     show_parameters(wrapper, [*declared.values(), quiet])
     return wrapper
-
-
-THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to import
 
 
 def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.common.screen import Progress, console, echo, plain_table, show_event
+from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.screen import console, echo, plain_table, show_event
 from unnaive.apps.common.shared_options import make_output_folders
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json

@@ -33,7 +33,7 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     """Classify the texts of a request; returns JSON."""
     query = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(query.model)
-    texts = models.check_texts(read_given(model.version.fitted, texts_of(query)))
+    texts = models.limits.check_texts(read_given(model.version.fitted, texts_of(query)))
     if query.top_k is None or query.confidence is not None or query.unknown_rate is not None:
         scored: Scored | TopScored = await models.score(model, texts, query.top_k)
     else:

@@ -40,7 +40,7 @@ def make_compatible_router(models: Models) -> APIRouter:
 
 
 async def _answers(models: Models, model: ServedModel, texts: list[Any]) -> Answers:
-    return (await models.score(model, models.check_texts(read_given(model.version.fitted, texts)))).answers
+    return (await models.score(model, models.limits.check_texts(read_given(model.version.fitted, texts)))).answers
 
 
 def _scored(answers: Answers | TopAnswers, limit: int | None) -> list[list[dict[str, Any]]]:
@@ -58,7 +58,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         limit = query.parameters.top_k if query.parameters else None
         if limit is None:
             return json_response(_scored(await _answers(models, model, texts), None))
-        texts = models.check_texts(read_given(model.version.fitted, texts))
+        texts = models.limits.check_texts(read_given(model.version.fitted, texts))
         return json_response(_scored((await models.find_top(model, texts, limit)).answers, limit))
 
     @router.post("/", **described(bodies.HuggingFaceRequest, ANSWER))

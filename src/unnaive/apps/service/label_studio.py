@@ -107,7 +107,7 @@ async def predict_tasks(
     """Predictions for tasks in Label Studio's format."""
     control, target, field = read_config(config)
     fitted = model.version.fitted
-    texts = models.check_texts(
+    texts = models.limits.check_texts(
         read_given(fitted, [task_record(fitted, task) or task_text(task, field) for task in tasks])
     )
     scored = await models.score(model, texts)

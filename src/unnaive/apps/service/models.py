@@ -15,7 +15,6 @@ from unnaive.apps.service.batching import Batcher, Scored, TopScored
 from unnaive.apps.service.drift import measure_drift
 from unnaive.apps.service.model_metrics import ModelMetrics
 from unnaive.apps.service.served import ServedModel
-from unnaive.base.errors import count_noun
 
 Found = TypeVar("Found")
 
@@ -49,15 +48,6 @@ class Models:
     def problem(self) -> str | None:
         """Why the service is not fully working; None if it is."""
         return next((model.problem for model in self if model.problem), None)
-
-    def check_texts(self, texts: list[str]) -> list[str]:
-        """Return the texts; refused if there are too many or one is too long."""
-        if len(texts) > self.limits.batch:
-            raise Refused(413, f"{count_noun(len(texts), 'text')} in one request; send at most {self.limits.batch:,}")
-        for text in texts:
-            if len(text) > self.limits.text:
-                raise Refused(413, f"a text has {len(text):,} characters; send at most {self.limits.text:,}")
-        return texts
 
     async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
         """Score the texts together with those of other requests; `limit` is for `Scored.json`."""

@@ -158,7 +158,7 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
     """The label of each text of the input tensor, or of each record of field tensors, and all probabilities."""
     query, inputs = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH), _fields(model))
     texts = read_given(model.version.fitted, inputs)
-    scored = await models.score(model, models.check_texts(texts))
+    scored = await models.score(model, models.limits.check_texts(texts))
     version, answers = scored.version, scored.answers
     outputs = [
         {"name": "label", "datatype": "BYTES", "shape": [len(texts)],

@@ -258,7 +258,7 @@ def digest_of(kind: str, body: bytes) -> str:
 
 
 def _documents_of(models: Models, model: ServedModel, documents: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
-    texts = models.check_texts(read_given(model.version.fitted, [document.text for document in documents]))
+    texts = models.limits.check_texts(read_given(model.version.fitted, [document.text for document in documents]))
     return tuple(Document(text, _labels_of(document)) for text, document in zip(texts, documents, strict=True))
 
 
@@ -287,8 +287,7 @@ async def _answer_parts(models: Models, model: ServedModel, request: Request, to
     rest = b""
     async for part in request.stream():
         *lines, rest = (rest + part).split(b"\n")
-        if len(rest) > models.limits.body:
-            raise Refused(413, f"a line is longer than {models.limits.body:,} bytes; the rest is ignored")
+        models.limits.check_line(len(rest))
         waiting += [line for line in lines if line.strip()]
         while len(waiting) >= LINES:
             yield await answer_lines(models, model, waiting[:LINES], top_k)
@@ -307,7 +306,7 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
     for number, line in enumerate(lines):
         try:
             texts += read_given(model.version.fitted, [_text_of_line(line)])
-            models.check_texts(texts[-1:])
+            models.limits.check_texts(texts[-1:])
         except (Refused, BadData) as problem:
             problems[number] = str(problem)
             texts[number:] = [""]

@@ -10,10 +10,10 @@ import orjson
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Label
 from unnaive.classifier.model_file import load_model
 from unnaive.learning.fitted import FittedModel
-from unnaive.text.backend import thread_count
 
 
 @dataclass(frozen=True, eq=False)

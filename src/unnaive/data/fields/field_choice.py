@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.data.fields.column_kinds import ENOUGH, profile_column
 from unnaive.data.fields.fields import SAMPLE, finest_unit, guess_kind, is_missing
-from unnaive.data.fields.profiles import ENOUGH, profile_column
 from unnaive.data.fields.record_columns import NEED_RECORDS, record_columns
 from unnaive.text.field import TEXT, TEXT_KINDS, VECTOR, Field, Fields
 

@@ -24,8 +24,8 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.data.fields.bad_values import BadRecord, BadValue, describe_value
+from unnaive.data.fields.column_kinds import is_text_name, profile_column
 from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
-from unnaive.data.fields.profiles import is_text_name, profile_column
 from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record_columns
 from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, read_vector
 from unnaive.data.missing_values import MISSING

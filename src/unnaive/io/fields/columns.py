@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.fields.bad_values import BadRecord
+from unnaive.data.fields.column_kinds import LABEL_NAMES, TEXT_NAMES, Profile
 from unnaive.data.fields.field_choice import arrange_fields
 from unnaive.data.fields.fields import with_lengths
-from unnaive.data.fields.profiles import LABEL_NAMES, TEXT_NAMES, Profile
 from unnaive.data.source_section import SourceSection
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling

@@ -7,9 +7,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from unnaive.data.fields.column_kinds import ENOUGH, LABEL_NAMES
 from unnaive.data.fields.field_choice import LOOKED_AT, FieldChoice, arrange_fields, choose_fields
 from unnaive.data.fields.fields import with_lengths
-from unnaive.data.fields.profiles import ENOUGH, LABEL_NAMES
 from unnaive.io.batches import read_columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import FIXED_KINDS, Columns

@@ -9,9 +9,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.decompression import UNPACKED_FREELY
 from unnaive.base.errors import BadData, choose
 from unnaive.base.extras import import_extra
-from unnaive.base.open_files import STDIN, UNPACKED_FREELY, ByteSource, check_exists
+from unnaive.base.open_files import STDIN, ByteSource, check_exists
 from unnaive.io.fields.columns import join_names
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import find_header

@@ -11,7 +11,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import ByteSource
-from unnaive.data.fields.profiles import looks_like_data, shorten_cell
+from unnaive.data.fields.column_kinds import looks_like_data, shorten_cell
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.csv_records import CsvRecord, RecordReader

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.open_files import ByteSource
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Bytes, Ids, Item
 from unnaive.io.fields.columns import Columns
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import ANNOTATION_KEYS, JsonTable
-from unnaive.text.backend import thread_count
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:

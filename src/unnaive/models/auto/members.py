@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Singles, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import single_labels
@@ -20,7 +21,6 @@ from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.smoothing import Laplace
 from unnaive.models.svm.nbsvm import log_count_ratio
 from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
-from unnaive.text.backend import thread_count
 
 MOST_PASSES = 200
 MANY_EMPTY = 1000  # empty documents from which on those with the same labels are merged

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Label, Singles
 from unnaive.linear.score_documents import ReadDocument, chunk_size
 from unnaive.models.fasttext.binary_file import LOSSES
 from unnaive.models.fasttext.features import END, Feature, FeatureRule
 from unnaive.models.fasttext.scorer import FastTextScorer
-from unnaive.text.backend import thread_count
 from unnaive.text.buffer import as_texts
 from unnaive.text.vocabulary import Vocabulary
 

@@ -20,6 +20,7 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import over_classes
@@ -38,7 +39,6 @@ from unnaive.models.hierarchical.hidden_networks import NETWORK_SCORES, ClassNet
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
 from unnaive.models.mixins import HasNetwork
-from unnaive.text.backend import thread_count
 
 EmReport = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or a threaded version

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.learning.learnt import Learnt
@@ -17,7 +18,6 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.models.svm.solver import squared_hinge
-from unnaive.text.backend import thread_count
 
 MOST_PASSES = 1000  # over the documents of a node
 MOST_WEIGHTS = 1 << 22  # weights, or dual variables, of the children that are learnt at once: 32 MB

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import ThinProducts, take_columns
@@ -47,7 +48,6 @@ from unnaive.models.maxent.lbfgs import (
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.models.svm.solver import softmax
-from unnaive.text.backend import thread_count
 
 if TYPE_CHECKING:
     from unnaive.models.auto.vector_views import Vectors

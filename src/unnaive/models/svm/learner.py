@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
@@ -21,7 +22,6 @@ from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.solver import squared_hinge
-from unnaive.text.backend import thread_count
 
 if TYPE_CHECKING:
     from unnaive.models.auto.vector_views import Vectors

@@ -16,6 +16,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 
 from unnaive.base.progress import shard_events
 from unnaive.base.settings import setting
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.count_tables import row_hashes
 from unnaive.data.counts import Counts
@@ -26,7 +27,6 @@ from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.svm.learner import HingeModel
 from unnaive.models.svm.solver import squared_hinge
-from unnaive.text.backend import thread_count
 
 ROWS_AT_ONCE = 4096
 CLASSES_AT_ONCE = 16  # classes whose scores by the mean are features of one problem

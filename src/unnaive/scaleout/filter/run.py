@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import STDIN, STDIN_NAME
+from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats
 from unnaive.io.tables.native_parser import map_in_order
 from unnaive.io.writing.output_files import open_output
@@ -21,7 +22,6 @@ from unnaive.scaleout.filter.filter_log import FilterRecord, describe_source
 from unnaive.scaleout.filter.filter_tally import FilterTally, tally_block
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.shards import ShardJob
-from unnaive.text.backend import thread_count
 from unnaive.text.messages import read_message
 
 

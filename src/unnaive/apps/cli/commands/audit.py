@@ -97,7 +97,7 @@ def audit(
     unnaive audit tickets/train.csv --label queue -o audit
     """
     from unnaive.apps.common.output import write_text, write_whole_table
-    from unnaive.apps.common.screen import Progress
+    from unnaive.apps.common.progress_bar import Progress
     from unnaive.curation.audit.audit_page import audit_page
     from unnaive.curation.audit.findings import COLUMNS
     from unnaive.io.endings import written_format

@@ -10,7 +10,8 @@ import typer
 
 from unnaive.apps.common.declared import command_option
 from unnaive.apps.common.path_options import READ, WRITTEN, WRITTEN_MODEL
-from unnaive.apps.common.screen import Progress, echo
+from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ChangedModel, KeyFile, parse_select, reading
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TRAINING_OPTIONS

@@ -55,7 +55,8 @@ def clean(
     unnaive audit tickets/train.csv --label queue -o audit
     unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9
     """
-    from unnaive.apps.common.screen import reading_progress, say_summary
+    from unnaive.apps.common.progress_bar import reading_progress
+    from unnaive.apps.common.screen import say_summary
     from unnaive.curation.audit.cleaning import plan_changes
     from unnaive.curation.audit.findings import KINDS, read_corrections
     from unnaive.io.endings import written_format

@@ -11,7 +11,8 @@ from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
 from unnaive.apps.cli.word_options import token_options
 from unnaive.apps.common.output import say_what_was_written, write_text
 from unnaive.apps.common.path_options import EXTENDED, READ
-from unnaive.apps.common.screen import Progress, echo
+from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import (
     OUTPUT,
     STDOUT,

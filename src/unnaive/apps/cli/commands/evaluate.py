@@ -70,7 +70,8 @@ def evaluate(
     unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
     """
     from unnaive.apps.common.output import write_text
-    from unnaive.apps.common.screen import Progress, say_summary
+    from unnaive.apps.common.progress_bar import Progress
+    from unnaive.apps.common.screen import say_summary
     from unnaive.evaluation.evaluation_report import as_markdown
     from unnaive.workflows.evaluate import evaluate_file
 

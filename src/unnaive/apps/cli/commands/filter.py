@@ -185,7 +185,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     """Filter all shards with a progress bar; finished shards are kept on an interruption."""
     from contextlib import nullcontext
 
-    from unnaive.apps.common.screen import Progress
+    from unnaive.apps.common.progress_bar import Progress
     from unnaive.base.errors import BadData, UnnaiveError, count_noun
     from unnaive.base.open_files import STDIN, hash_file
     from unnaive.scaleout.filter.filter_log import open_filter_record

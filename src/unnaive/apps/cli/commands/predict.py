@@ -13,7 +13,8 @@ import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.common.path_options import WRITTEN
-from unnaive.apps.common.screen import Progress, echo, is_quiet, note, say_summary
+from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.screen import echo, is_quiet, note, say_summary
 from unnaive.apps.common.shared_options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:

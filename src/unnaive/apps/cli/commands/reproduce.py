@@ -75,7 +75,7 @@ def reproduce(
 
     unnaive reproduce iir --table example
     """
-    from unnaive.apps.common.screen import Progress
+    from unnaive.apps.common.progress_bar import Progress
     from unnaive.base.errors import UnnaiveError
     from unnaive.papers.comparison import UNEXPLAINED
     from unnaive.papers.paper_run import PaperRun

@@ -11,7 +11,8 @@ from unnaive.apps.cli.learning_options import LEARNING, training_options
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.cli.word_options import token_options
 from unnaive.apps.common.path_options import READ, WRITTEN_MODEL, written_into
-from unnaive.apps.common.screen import Progress, echo
+from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, KeyFile, reading
 from unnaive.base.visible_text import visible_json
 from unnaive.workflows.large_data import CHECKPOINT_EVERY, LargeDataOptions

@@ -26,7 +26,6 @@ Scope = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-STREAM = "/v1/classify/stream"  # for data that exceeds the body limit
 SLOW = 1.0  # seconds after which a body that is still arriving may be dropped in favour of another request
 LONGEST_PATH = 500  # characters of the path in a log line
 
@@ -101,7 +100,7 @@ class Guard:
                 scope["unnaive.token"] = self.access.has_session(headers, proof=route.effect.own_pages_only)
             self._check_token(scope, route.effect)
             if b"content-encoding" in headers and check_encoding(headers[b"content-encoding"]):
-                receive = InflatedBody(receive, None if route.effect is Effect.STREAM else self.limits.body)
+                receive = InflatedBody(receive, None if route.effect is Effect.STREAM else self.limits)
             await self._answer(scope, receive, send_with_headers, route.effect)
         except Refused as problem:
             await refuse(send_with_headers, problem)
@@ -132,8 +131,8 @@ class Guard:
         if effect.own_pages_only:
             self.access.check_origin(headers)
         length = headers.get(b"content-length", b"0")
-        if effect is not Effect.STREAM and length.isdigit() and (len(length) > 18 or int(length) > self.limits.body):
-            raise self._too_large()
+        if effect is not Effect.STREAM and length.isdigit():
+            self.limits.check_body(int(length[:19]))
         return headers
 
     async def _has_token(self, scope: Scope, headers: Headers) -> bool:
@@ -232,8 +231,7 @@ class Guard:
             here = connection is not None and connection.has_body()  # the usual case, which needs no timer
             message = await receive() if here else await self._wait(receive, arriving)
             size += len(message.get("body", b""))
-            if size > self.limits.body:
-                raise self._too_large()
+            self.limits.check_body(size)
             complete = message["type"] == "http.request" and not message.get("more_body", False)
             return message
 
@@ -256,9 +254,6 @@ class Guard:
             return message
 
         return limited
-
-    def _too_large(self) -> Refused:
-        return Refused(413, f"the request is larger than {self.limits.body:,} bytes; send less, or use {STREAM}")
 
 
 def write_log(scope: Scope, route: RouteEffect, status: int, seconds: float) -> None:

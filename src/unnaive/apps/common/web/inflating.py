@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.refused import Refused
 
 Message = MutableMapping[str, Any]
@@ -28,11 +29,11 @@ def check_encoding(header: bytes) -> bool:
 class InflatedBody:
     """A `receive` that returns the decompressed body; each call decompresses a piece and waits for at most one part.
 
-    `limit` applies to the compressed bytes, None for a stream; the caller limits the decompressed bytes.
+    `limits` apply to the compressed bytes, None for a stream; the caller limits the decompressed bytes.
     """
 
-    def __init__(self, receive: Receive, limit: int | None) -> None:
-        self._receive, self._limit = receive, limit
+    def __init__(self, receive: Receive, limits: Limits | None) -> None:
+        self._receive, self._limits = receive, limits
         self._inflater = zlib.decompressobj(GZIP)
         self._rest, self._size, self._more = b"", 0, True
 
@@ -46,8 +47,8 @@ class InflatedBody:
                 return message
             self._rest, self._more = message.get("body", b""), message.get("more_body", False)
             self._size += len(self._rest)
-            if self._limit is not None and self._size > self._limit:
-                raise Refused(413, f"the compressed body is larger than {self._limit:,} bytes; send less")
+            if self._limits is not None:
+                self._limits.check_compressed(self._size)
         piece = self._inflate()
         complete = not self._more and not self._rest
         if complete and not self._inflater.eof:

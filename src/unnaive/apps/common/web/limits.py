@@ -1,11 +1,15 @@
-"""Limits for clients, reduced if the operating system allows few open files."""
+"""Limits for clients, reduced if the operating system allows few open files; what is too large gets the answer 413."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from unnaive.apps.common.web.refused import Refused
+from unnaive.base.errors import count_noun
+
 HEADER_SECONDS = 10.0  # maximum wait for the header of a request, or on an idle connection
 FILES = 64  # descriptors reserved for models, records, the event loop and the interpreter
+STREAM = "/v1/classify/stream"  # for data that exceeds the body limit
 FEWEST = 16  # minimum number of connections, however few descriptors there are
 
 
@@ -29,6 +33,30 @@ class Limits:
     def header_seconds(self) -> float:
         """Time limit for a header to arrive, and for an idle connection to send one."""
         return min(self.seconds, HEADER_SECONDS)
+
+    def check_body(self, size: int) -> None:
+        """Refuse a body of more bytes than allowed."""
+        if size > self.body:
+            raise _too_large(f"the request is larger than {self.body:,} bytes; send less, or use {STREAM}")
+
+    def check_compressed(self, size: int) -> None:
+        """Refuse a compressed body of more bytes than allowed."""
+        if size > self.body:
+            raise _too_large(f"the compressed body is larger than {self.body:,} bytes; send less")
+
+    def check_line(self, size: int) -> None:
+        """Refuse a line of a stream of more bytes than allowed."""
+        if size > self.body:
+            raise _too_large(f"a line is longer than {self.body:,} bytes; the rest is ignored")
+
+    def check_texts(self, texts: list[str]) -> list[str]:
+        """Return the texts; refused if there are too many or one is too long."""
+        if len(texts) > self.batch:
+            raise _too_large(f"{count_noun(len(texts), 'text')} in one request; send at most {self.batch:,}")
+        for text in texts:
+            if len(text) > self.text:
+                raise _too_large(f"a text has {len(text):,} characters; send at most {self.text:,}")
+        return texts
 
     def requests_of(self, with_token: bool) -> int:
         """Concurrent requests of one client; a client with the token may use all."""
@@ -57,3 +85,7 @@ class Limits:
             self, connections=connections, requests=max(1, min(self.requests, connections // 2)),
             streams=max(1, min(self.streams, connections // 4)),
         )  # fmt: skip
+
+
+def _too_large(sentence: str) -> Refused:
+    return Refused(413, sentence)
