@@ -89,7 +89,7 @@ class UnpackedStream(io.RawIOBase):
         super().close()
 
 
-def decompress(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
+def decompressed_stream(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
     """The decompressed bytes of `stream`, or `stream` itself; an error for another format that cannot be read."""
     start = stream.peek(8)[:8]
     if start.startswith(PACKED_FORMATS[0]):

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from unnaive.base.decompression import BLOCK, MAX_RATIO, OnRead, WatchedStream, decompress
+from unnaive.base.decompression import BLOCK, MAX_RATIO, OnRead, WatchedStream, decompressed_stream
 from unnaive.base.errors import BadData
 from unnaive.base.system import NO_WAIT, PLAIN
 
@@ -149,7 +149,7 @@ class ByteSource:
             raise BadData(f"{self.path} cannot be read ({problem.strerror}); check its permissions") from problem
 
     def _decompressed(self, watched: WatchedStream, max_ratio: int) -> IO[bytes]:
-        return decompress(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
+        return decompressed_stream(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
 
 
 class _Replay(io.RawIOBase):
