@@ -61,7 +61,7 @@ def main() -> None:
         for _ in range(arguments.labels):
             assert shown is not None
             before, at = time.process_time(), time.perf_counter()
-            labelling.answer("me", shown.text, "label", [classes[shown.text % arguments.classes]], shown)
+            labelling.answer("me", shown.text, "label", [classes[shown.text % arguments.classes]], shown.seen)
             shown = labelling.show("me")
             assert shown is not None
             labelling.explain(shown)

@@ -147,7 +147,7 @@ def decide(draws: Draws, labelling: Labelling) -> None:
     if kind in ("label", "reject"):
         several = kind == "label" and labelling.pool.multilabel
         labels = draws.some(classes) if several else [draws.choose(classes)]
-    labelling.answer(who, shown.text, kind, labels, shown)
+    labelling.answer(who, shown.text, kind, labels, shown.seen)
 
 
 def add_class(labelling: Labelling, who: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.curation.labelling.label_log import LabelRecord
 from unnaive.curation.labelling.recover import Recovered, recover_record
+from unnaive.text.field import read_fields
 
 pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
 
@@ -135,3 +136,12 @@ def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
         LabelRecord(path)
     with pytest.raises(UnnaiveError, match="restore it from a copy"):
         recover_record(path, tmp_path / "new.db")
+
+
+def test_language_and_fields_are_recovered(tmp_path: Path) -> None:
+    fields = read_fields({"subject": "text", "product": "category"})
+    old = LabelRecord.create(tmp_path / "old.db", ["a", "b"], classes=["x"], language="tr", fields=fields)
+    old.close()
+    recover_record(tmp_path / "old.db", tmp_path / "new.db")
+    new = LabelRecord(tmp_path / "new.db")
+    assert (new.setting("language"), new.fields(), new.classes()) == ("tr", fields, ["x"])

@@ -135,11 +135,11 @@ def answer_some(labelling: Labelling, who: str, number: int, seed: int = 0) -> l
         if kind == "class":
             labelling.add_class(who, f"new {len(states)}")
         elif kind == "reject" and shown.suggested:
-            labelling.answer(who, shown.text, "reject", [shown.suggested], shown)
+            labelling.answer(who, shown.text, "reject", [shown.suggested], shown.seen)
         elif kind == "label" or kind == "reject":
-            labelling.answer(who, shown.text, "label", [draw.choice(labelling.pool.classes)], shown)
+            labelling.answer(who, shown.text, "label", [draw.choice(labelling.pool.classes)], shown.seen)
         else:
-            labelling.answer(who, shown.text, kind, (), shown)
+            labelling.answer(who, shown.text, kind, (), shown.seen)
     return states
 
 
@@ -178,7 +178,7 @@ def test_several_people_get_different_texts(record: LabelRecord) -> None:
         for who, side in (("ann", one), ("bob", two), ("cem", two)):
             found = shown[who]
             assert found is not None
-            side.answer(who, found.text, "label", ["a"], found)
+            side.answer(who, found.text, "label", ["a"], found.seen)
             seen.append(found.text)
     assert sorted(seen) == list(range(30))
     assert one.show("ann") is None
@@ -189,7 +189,7 @@ def test_a_share_is_labelled_twice_without_a_suggestion(record: LabelRecord) -> 
     labelling = Labelling(record, double=1.0)
     first = labelling.show("ann")
     assert first is not None
-    labelling.answer("ann", first.text, "label", ["a"], first)
+    labelling.answer("ann", first.text, "label", ["a"], first.seen)
     second = labelling.show("bob")
     assert second is not None
     assert (second.text, second.way, second.suggested, dict(second.probabilities)) == (first.text, "second", None, {})
@@ -198,7 +198,7 @@ def test_a_share_is_labelled_twice_without_a_suggestion(record: LabelRecord) -> 
 def test_all_skipped(record: LabelRecord) -> None:
     labelling = Labelling(record)
     while (shown := labelling.show("ann")) is not None:
-        labelling.answer("ann", shown.text, "skip", (), shown)
+        labelling.answer("ann", shown.text, "skip", (), shown.seen)
     assert labelling.why_done("ann").startswith("all texts are done but 30 that you skipped")
     assert Labelling(record, again=True).show("ann") is not None
     assert describe_record(record)["skipped"] == 30

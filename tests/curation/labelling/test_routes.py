@@ -37,7 +37,8 @@ def test_a_session(client: Any) -> None:
     first = client.post("/label/next", json={"who": "ann"}).json()
     assert (first["classes"], first["text"]["suggested"]) == (["a", "b"], None)
     number = first["text"]["number"]
-    second = client.post("/label/answer", json={"who": "ann", "text": number, "kind": "label", "labels": ["a"]}).json()
+    first_answer = {"who": "ann", "text": number, "seen": 0, "kind": "label", "labels": ["a"]}
+    second = client.post("/label/answer", json=first_answer).json()
     assert second["summary"]["labelled"] == 1
     assert second["text"]["number"] != number
     other = client.post("/label/next", json={"who": "bob"}).json()
@@ -48,12 +49,37 @@ def test_a_session(client: Any) -> None:
     assert client.get("/label/standing").json()["accuracy"] is None  # nothing is labelled now
 
 
+def test_the_answer_of_a_second_tab_is_a_conflict(client: Any) -> None:
+    first = client.post("/label/next", json={"who": "ann"}).json()["text"]
+    answer = {"who": "ann", "text": first["number"], "seen": first["seen"], "kind": "label", "labels": ["a"]}
+    assert client.post("/label/answer", json=answer).status_code == 200
+    found = client.post("/label/answer", json=answer | {"labels": ["b"]})
+    assert found.status_code == 409
+    assert "ann labelled this text 'a' after it was shown here" in found.json()["error"]
+    again = client.post("/label/undo", json={"who": "ann"}).json()
+    assert (again["text"]["number"], again["summary"]["labelled"]) == (first["number"], 0)
+    assert client.post("/label/answer", json=answer).status_code == 409  # it was undone since
+    assert client.post("/label/answer", json=answer | {"seen": again["text"]["seen"]}).status_code == 200
+
+
+def test_a_new_name_gives_back_the_text_of_the_old_one(client: Any) -> None:
+    first = client.post("/label/next", json={"who": "root"}).json()["text"]["number"]
+    numbers = [client.post("/label/next", json={"who": "ann", "before": "root"}).json()["text"]["number"]]
+    for _ in range(3):
+        body = {"who": "ann", "text": numbers[-1], "seen": 0, "kind": "label", "labels": ["a"]}
+        numbers.append(client.post("/label/answer", json=body).json()["text"]["number"])
+    assert sorted(numbers) == [0, 1, 2, 3]
+    assert first in numbers
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
         ("undo", {"who": "ann"}), ("class", {"who": "ann", "label": " "}), ("class", {"who": "ann", "label": "a"}),
         ("look", {"who": "ann", "label": "a"}), ("look", {"who": "ann", "words": "nowhere"}),
-        ("answer", {"who": "ann", "text": 99, "kind": "skip"}), ("answer", {"who": "ann", "text": 0, "kind": "?"}),
+        ("answer", {"who": "ann", "text": 99, "seen": 0, "kind": "skip"}),
+        ("answer", {"who": "ann", "text": 0, "seen": 0, "kind": "?"}),
+        ("answer", {"who": "ann", "text": 0, "kind": "skip"}),
         ("next", {"who": ""}), ("next", {}),
     ],
 )  # fmt: skip

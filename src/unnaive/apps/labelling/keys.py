@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from unnaive.base.system import more_keys, read_keystroke, terminal_keys
@@ -14,17 +14,23 @@ ACCEPT = ("a", "\n", "\r")
 REJECT, SKIP, FLAG, NEW, SEARCH, MORE, QUIT, HELP, NAME = "x", " ", "f", "n", "/", "m", "q", "?", ":"
 UNDO = ("\x7f", "\x08")
 ESCAPE = "\x1b"
-COMMANDS = {*ACCEPT, REJECT, SKIP, FLAG, NEW, SEARCH, MORE, QUIT, HELP, NAME, *UNDO}
-CLASS_KEYS = [*"1234567890", *(key for key in "bcdeghijkloprstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if key not in COMMANDS)]
+DIGITS = "1234567890"
+LIKELIEST = 8  # of more than ten classes, the most probable ones have a key and are listed
 
 
-def keys_of(classes: Sequence[str]) -> dict[str, str]:
-    """A key for each class, digits first; classes beyond the last key are given by name after a colon.
+def keys_of(classes: Sequence[str], likeliest: Iterable[str] = ()) -> dict[str, str]:
+    """The number keys: of up to ten classes a fixed one for each, of more for the most probable classes of a text.
 
-    >>> keys_of(["ham", "spam"])
+    Classes without a key are given by name, after a colon.
+
+    >>> keys_of(["ham", "spam"], ["spam", "ham"])
     {'1': 'ham', '2': 'spam'}
+    >>> keys_of([f"class {number}" for number in range(77)], ["class 50", "class 7"])["1"]
+    'class 50'
     """
-    return dict(zip(CLASS_KEYS, classes, strict=False))
+    if len(classes) <= len(DIGITS):
+        return dict(zip(DIGITS, classes, strict=False))
+    return dict(zip(DIGITS, list(dict.fromkeys([*likeliest, *classes]))[:LIKELIEST], strict=False))
 
 
 class Keys:

@@ -20,6 +20,7 @@ from unnaive.apps.common.web.effects import Effect, declares, include_routers
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.metrics import Metrics
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.common.web.running import address, run_app
 from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
@@ -27,6 +28,7 @@ from unnaive.apps.common.web.sessions import Sessions, read_local_secret
 from unnaive.apps.labelling.keys import keys_of
 from unnaive.apps.labelling.session_progress import Standing, describe_agreement
 from unnaive.base.errors import UnnaiveError
+from unnaive.curation.labelling.label_log import AlreadyDecided
 from unnaive.curation.labelling.labelling_session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
@@ -35,18 +37,20 @@ LONGEST = 20_000  # characters of a text that are highlighted; the rest is shown
 
 
 class Answer(BaseModel):
-    """A person's answer for a text."""
+    """A person's answer for a text; `seen` is the last decision on it when it was shown."""
 
     who: str = Field(min_length=1, max_length=100)
     text: int
+    seen: int
     kind: str
     labels: list[str] = Field(default_factory=list, max_length=1000)
 
 
 class Name(BaseModel):
-    """The person, and optionally a class or words to search for."""
+    """The person, and optionally the name that the page had before, a class, or words to search for."""
 
     who: str = Field(min_length=1, max_length=100)
+    before: str | None = Field(None, max_length=100)
     label: str | None = Field(None, max_length=1000)
     words: str | None = Field(None, max_length=10_000)
 
@@ -58,9 +62,10 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
     def view(person: str) -> dict[str, Any]:
         with labelling.lock:
             shown = labelling.show(person)
+            likeliest = () if shown is None else shown.probabilities
             return {
                 "summary": labelling.summary(person), "multilabel": labelling.pool.multilabel,
-                "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
+                "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes, likeliest),
                 "text": None if shown is None else describe_shown(labelling, shown),
                 "done": labelling.why_done(person) if shown is None else None,
                 "looking": {"label": labelling.wish.get(person), "words": person in labelling.among},
@@ -77,16 +82,17 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
     @router.post("/next")
     @declares(Effect.COMPUTE)
     async def next_text(body: Name) -> Response:
+        if body.before is not None and body.before != body.who:
+            await run_in_threadpool(labelling.leave, body.before)
         return await viewed(body.who)
 
     @router.post("/answer")
     @declares(Effect.CHANGE)
     async def answer(body: Answer) -> Response:
-        def work() -> None:
-            shown = labelling.show(body.who)
-            labelling.answer(body.who, body.text, body.kind, body.labels, shown)
-
-        await run_in_threadpool(work)
+        try:
+            await run_in_threadpool(labelling.answer, body.who, body.text, body.kind, body.labels, body.seen)
+        except AlreadyDecided as problem:
+            raise Refused(409, str(problem)) from problem
         return await viewed(body.who)
 
     @router.post("/undo")
@@ -136,7 +142,7 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
     return {
         "number": shown.text, "name": shown.name, "way": shown.way, "suggested": shown.suggested,
-        "given": list(shown.given),
+        "given": list(shown.given), "seen": shown.seen,
         "probabilities": [{"label": label, "probability": share} for label, share in shown.probabilities.items()],
         "ticked": list(shown.ticked), "marked": [[words, value / largest] for words, value in marked],
     }  # fmt: skip

@@ -115,14 +115,18 @@ class Terminal:
         if not self.labelling.pool.classes:
             return Text("There are no classes yet: press n to name the first.")
         parts = Text()
-        key_of = {label: key for key, label in keys.keys_of(self.labelling.pool.classes).items()}
-        for label in self.labelling.pool.classes:
+        key_of = {label: key for key, label in self._keys(shown).items()}
+        for label in [*key_of, *sorted(self.ticked - key_of.keys())]:
             share = shown.probabilities.get(label)
             tick = ("[x] " if label in self.ticked else "[ ] ") if self.labelling.pool.multilabel else ""
             words = f"{tick}{key_of.get(label, ':')} {label}{'' if share is None else f' {percent(share)}'}"
             parts.append(words, style="bold reverse" if label == shown.suggested else "")
             parts.append("   ")
-        return parts
+        more = len(self.labelling.pool.classes) - len(key_of)
+        return parts.append(f"and {more:,} more, by : and the name" if more else "")
+
+    def _keys(self, shown: Shown) -> dict[str, str]:
+        return keys.keys_of(self.labelling.pool.classes, shown.probabilities)
 
     def answer(self, shown: Shown, key: str) -> bool:
         """Handle a key; return whether the text was answered or left."""
@@ -141,17 +145,17 @@ class Terminal:
             self.said = "there is nothing to undo" if gone is None else f"undone: {gone.kind} {', '.join(gone.labels)}"
             return gone is not None
         if key in (keys.SKIP, keys.FLAG):
-            self.labelling.answer(who, at, "skip" if key == keys.SKIP else "flag", shown=shown)
+            self.labelling.answer(who, at, "skip" if key == keys.SKIP else "flag", seen=shown.seen)
             return True
         if key == keys.REJECT:
             if shown.suggested is None:
                 self.said = "there is no suggestion to reject"
             else:
-                self.labelling.answer(who, at, "reject", [shown.suggested], shown)
+                self.labelling.answer(who, at, "reject", [shown.suggested], shown.seen)
             return False
         if key in (keys.NEW, keys.NAME, keys.SEARCH, keys.MORE, keys.HELP):
             return self._ask(shown, key)
-        label = keys.keys_of(self.labelling.pool.classes).get(key)
+        label = self._keys(shown).get(key)
         if label is None:
             self.said = f"the key {key!r} does nothing; press ? for help"
             return False
@@ -165,7 +169,7 @@ class Terminal:
         return True
 
     def _give(self, shown: Shown, labels: list[str]) -> None:
-        self.labelling.answer(self.who, shown.text, "label", labels, shown)
+        self.labelling.answer(self.who, shown.text, "label", labels, shown.seen)
 
     def _ask(self, shown: Shown, key: str) -> bool:
         """Handle keys that take words, or that change which texts are shown."""

@@ -90,6 +90,10 @@ class RecordedAnswer:
     undoes: int | None = None
 
 
+class AlreadyDecided(BadData):
+    """The text was decided after it was shown, so the answer was not recorded."""
+
+
 class LabelRecord:
     """A record of labels; any number of processes may open the file at the same time."""
 
@@ -163,12 +167,18 @@ class LabelRecord:
 
     def add(
         self, who: str, kind: str, text: int | None, labels: Sequence[str] = (), *, suggested: str | None = None,
-        probability: float | None = None, way: str | None = None,
+        probability: float | None = None, way: str | None = None, seen: int | None = None,
     ) -> RecordedAnswer:  # fmt: skip
-        """Add a decision; it is on disk when this method returns."""
+        """Add a decision; it is on disk when this method returns.
+
+        seen  the last decision on the text when it was shown (`last_decision`); if there is a later one, the decision
+              is not added, and the error names it
+        """
         at = _now()
         values = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
         with transaction(self._data) as data:
+            if seen is not None and text is not None and self.last_decision(text) > seen:
+                raise AlreadyDecided(self._describe_last(text))
             row_id = data.execute(
                 "INSERT INTO decisions (at, who, kind, text, labels, suggested, probability, way)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -229,7 +239,27 @@ class LabelRecord:
         rows = self._data.execute("SELECT text FROM leases WHERE who <> ? AND until > ?", (who, now))
         return [int(row[0]) for row in rows]
 
+    def release(self, who: str) -> None:
+        """Give back the text that is reserved for an annotator."""
+        with transaction(self._data) as data:
+            data.execute("DELETE FROM leases WHERE who = ?", (who,))
+
     # Reading.
+
+    def last_decision(self, text: int) -> int:
+        """The id of the last answer or undo about a text; 0 without any."""
+        row = self._data.execute("SELECT max(id) FROM decisions WHERE text = ? AND kind <> 'reject'", (text,))
+        return int(row.fetchone()[0] or 0)
+
+    def _describe_last(self, text: int) -> str:
+        row = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id = ?", (self.last_decision(text),))
+        last = _decision(row.fetchone())
+        labels = " and ".join(map(repr, last.labels)) or "with no label"
+        did = {"label": f"labelled this text {labels}", "skip": "skipped this text", "flag": "flagged this text"}
+        return (
+            f"{last.who} {did.get(last.kind, 'changed the answer about this text')} after it was shown here, so your "
+            "answer was not recorded; look at the text again to change it"
+        )
 
     def decisions(self, since: int = 0) -> list[RecordedAnswer]:
         """All decisions with an id above `since`, in order, including undone decisions and undos."""

@@ -37,6 +37,7 @@ class Shown:
     suggested      the best class that was not rejected; None if there is none
     ticked         the classes that are ticked when the text appears; multilabel data only
     given          the labels that the text has already, if it is shown again
+    seen           the last decision on the text when it was shown; an answer is refused if there is a later one
     """
 
     text: int
@@ -47,6 +48,7 @@ class Shown:
     suggested: str | None
     ticked: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    seen: int = 0
 
     @property
     def probability(self) -> float | None:
@@ -86,6 +88,7 @@ class Labelling:
         self._standing: dict[int, RecordedAnswer] = {}
         self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # annotator → text → last answer that was not undone
         self._open: dict[str, Question] = {}
+        self._shown_to: dict[str, Shown] = {}  # annotator → the text as it was shown last
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # labels at the last fit, of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # annotator → the class whose texts are shown
@@ -162,7 +165,8 @@ class Labelling:
                     self._open.pop(who, None)
                     return None
                 self._open[who] = question
-            return self._shown(who, question)
+            self._shown_to[who] = self._shown(who, question)
+            return self._shown_to[who]
 
     def _still_open(self, who: str, question: Question) -> bool:
         again = question.way in ("undone", "chosen", "second", "queue")
@@ -172,32 +176,32 @@ class Labelling:
         return self.record.lease(who, text, time.time())
 
     def _choose(self, who: str) -> Question | None:
-        leased: set[int] = set()
-        while True:  # until a text is found that is shown to nobody else
+        leased = set(self.record.leased(who, time.time()))
+        while True:  # ends, since `_find` excludes the texts of `leased`, which grows
             question = self._find(who, leased)
             if question is None or self._holds(who, question.text):
                 return question
-            leased.add(question.text)
+            leased.add(question.text)  # another process reserved it in the meantime
 
     def _find(self, who: str, leased: set[int]) -> Question | None:
         votes = self._votes.get(who, {})
         mine = {text for text, answer in votes.items() if not (self.again and answer.kind == "skip")}
-        closed = {*self.pool.labels, *mine, *leased, *self.record.leased(who, time.time())}
+        closed = {*self.pool.labels, *mine, *leased}
         recent = [answer.text for answer in list(votes.values())[-10:] if answer.text is not None]
         state = QuestionState(closed, recent, len(votes), self.among.get(who))
         strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
         if who in self._queues:
             waiting = (text for text in self._queues[who] if text not in mine and text not in leased)
             return next((Question(text, "queue") for text in waiting), None)
-        second = self._second(who, mine, state.number, strategy.seed)
+        second = self._second(who, mine | leased, state.number, strategy.seed)
         if second is not None:
             return second
         if who in self.wish:
             return more_like(self.pool, self.wish[who], state)
         return next_question(self.pool, state, strategy, self.learner)
 
-    def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
-        """Sometimes a text that one other annotator has labelled."""
+    def _second(self, who: str, closed: set[int], number: int, seed: int) -> Question | None:
+        """Sometimes a text that one other annotator has labelled; never one of `closed`."""
         others = [votes for name, votes in self._votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
@@ -209,7 +213,7 @@ class Labelling:
             for text, answer in votes.items():
                 if answer.kind == "label":
                     times[text] = times.get(text, 0) + 1
-        once = sorted(text for text, count in times.items() if count == 1 and text not in mine)
+        once = sorted(text for text, count in times.items() if count == 1 and text not in closed)
         return Question(once[int(draw.integers(len(once)))], "second") if once else None
 
     def _shown(self, who: str, question: Question) -> Shown:
@@ -232,7 +236,7 @@ class Labelling:
         return Shown(
             text, self.names[text], shown_record(self.pool.texts[text]), question.way, probabilities,
             left[0] if left else None, ticked if self.pool.multilabel else (),
-            () if blind else self.pool.labels.get(text, ()),
+            () if blind else self.pool.labels.get(text, ()), self.record.last_decision(text),
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:
@@ -274,20 +278,30 @@ class Labelling:
     # Answering.
 
     def answer(
-        self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None
+        self, who: str, text: int, kind: str, labels: Sequence[str] = (), seen: int | None = None
     ) -> RecordedAnswer:
-        """Record an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
+        """Record an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong.
+
+        seen  the last decision on the text when it was shown; AlreadyDecided is raised if there is a later one
+        """
         with self.lock:
             self._check(text, kind, labels)
-            seen = shown if shown is not None and shown.text == text else None
+            last = self._shown_to.get(who)
+            shown = last if last is not None and last.text == text else None
             decision = self.record.add(
-                who, kind, text, labels, suggested=seen.suggested if seen else None,
-                probability=seen.probability if seen else None, way=seen.way if seen else "chosen",
+                who, kind, text, labels, suggested=shown.suggested if shown else None,
+                probability=shown.probability if shown else None, way=shown.way if shown else "chosen", seen=seen,
             )  # fmt: skip
             if kind != "reject":
                 self._open.pop(who, None)
             self.sync()
             return decision
+
+    def leave(self, who: str) -> None:
+        """Give back the text that is shown to an annotator, so that others can have it."""
+        with self.lock:
+            self._open.pop(who, None)
+            self.record.release(who)
 
     def _check(self, text: int, kind: str, labels: Sequence[str]) -> None:
         if not 0 <= text < len(self.pool):

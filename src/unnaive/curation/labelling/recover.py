@@ -16,6 +16,7 @@ from typing import Any
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.curation.labelling.label_log import KINDS, LabelRecord
 from unnaive.curation.labelling.seals import COLUMNS, is_as_written
+from unnaive.text.field import Fields, read_fields
 
 MOST = 100_000_000  # maximum number of rows to read, because a damaged file may claim any number
 
@@ -50,7 +51,7 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
     try:
         texts, lost_texts = _rows(data, "texts", "id, name, text", 0, _is_text)
         decisions, lost = _rows(data, "decisions", COLUMNS, 1, _is_decision)
-        settings = {name: _setting(data, name) for name in ("multilabel", "classes")}
+        settings = {name: _setting(data, name) for name in ("multilabel", "classes", "language", "fields")}
     except sqlite3.Error as problem:
         raise BadData(f"nothing can be read of {damaged} ({problem}); restore it from a copy") from problem
     finally:
@@ -61,7 +62,8 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
     readable = [row for row in decisions if row[4] is None or row[4] in new_number]
     record = LabelRecord.create(
         target, [row[2] for row in texts], [row[1] for row in texts], classes=_classes(settings["classes"]),
-        multilabel=settings["multilabel"] == "1",
+        multilabel=settings["multilabel"] == "1", language=settings["language"] or "en",
+        fields=_fields(settings["fields"]),
     )  # fmt: skip
     record.insert([(*row[:4], None if row[4] is None else new_number[row[4]], *row[5:]) for row in readable])
     record.close()
@@ -134,6 +136,14 @@ def _classes(stored: str) -> list[str]:
     except ValueError:
         return []
     return list(dict.fromkeys(label for label in names if isinstance(label, str))) if isinstance(names, list) else []
+
+
+def _fields(stored: str) -> Fields | None:
+    """The fields of the documents; None if they are texts, or if the setting is unreadable."""
+    try:
+        return read_fields(tuple(json.loads(stored))) if stored else None
+    except (ValueError, TypeError):
+        return None
 
 
 def main(arguments: list[str]) -> int:

@@ -12,21 +12,34 @@ const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", ex
 let view = null;
 let ticked = new Set();
 let busy = false;
+let pending = []; // keys pressed while an answer is under way; they are for the next text
 let lookedAt = -1; // number of labels at the last progress check
+let byTab = false; // whether the focus was moved with Tab; only then do Enter and space press the focused button
+let named = false; // whether the name was just typed; Enter then confirms the name, and labels nothing
+let shownAs = null; // the name that the text was shown to
 
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
 
 async function send(path, body = {}) {
-  if (busy) return; // a key pressed twice counts once
   busy = true;
-  const found = await watched(() => ask(`/label/${path}`, { who: who(), ...body }));
+  let found = null;
+  try {
+    found = await ask(`/label/${path}`, { who: who(), ...body });
+    say("");
+  } catch (problem) {
+    pending = [];
+    say(problem.message);
+    if (problem.status === 409) found = await ask("/label/next", { who: who() }).catch(() => null); // decided elsewhere
+  }
   busy = false;
   if (found) show(found);
+  if (pending.length) press(pending.shift());
 }
 
 function show(found) {
   view = found;
+  shownAs = who();
   ticked = new Set(found.text ? found.text.ticked : []);
   const { summary } = found;
   by("progress-words").textContent = `${summary.labelled.toLocaleString("en")} of ${count(summary.texts, "text")} labelled`
@@ -38,6 +51,14 @@ function show(found) {
   by("more").setAttribute("aria-pressed", String(Boolean(found.looking.label)));
   for (const id of ["accept", "reject", "skip", "flag"]) by(id).disabled = !found.text;
   if (found.text) draw(found.text);
+  if (!(document.activeElement instanceof HTMLInputElement)) focusText();
+}
+
+function focusText() {
+  byTab = false;
+  by("find").value = "";
+  drawFound();
+  by("text").focus({ preventScroll: true });
 }
 
 async function look(labelled) { // progress, every ten labels, after the text is shown
@@ -91,27 +112,54 @@ function drawClasses(one) {
   const keyOf = new Map(Object.entries(view.keys).map(([key, label]) => [label, key]));
   by("accept").firstChild.textContent = view.multilabel ? `Give ${ticked.size ? count(ticked.size, "label") : "no label"} ` : "Accept ";
   by("reject").hidden = view.multilabel; // a tick is removed by its key
-  by("classes").replaceChildren(...view.classes.map((label) => {
+  by("suggestion").replaceChildren(...suggestion(one, shares));
+  const listed = [...keyOf.keys(), ...[...ticked].filter((label) => !keyOf.has(label))];
+  by("classes").replaceChildren(...listed.map((label) => {
     const share = shares.get(label);
     const fill = make("span", {});
     fill.style.width = `${100 * (share || 0)}%`;
     const tick = view.multilabel && ticked.has(label) ? "✓ " : "";
     const key = tick + (keyOf.has(label) ? `${keyOf.get(label)} ` : "");
-    const button = make("button", { onclick: () => give(label) }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
+    const button = make("button", { type: "button" }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
       make("span", { className: share === undefined ? "" : "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
     button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
+    onClick(button, () => give(label));
     return make("li", {}, button);
   }));
   if (!view.classes.length) by("classes").replaceChildren(make("li", { className: "quiet" }, "There are no classes yet: add the first below."));
+  by("find-form").hidden = view.classes.length <= keyOf.size;
+  drawFound();
+}
+
+function suggestion(one, shares) { // the one line that says what Accept gives
+  const labels = view.multilabel ? [...ticked] : one.suggested ? [one.suggested] : [];
+  if (!labels.length) return [];
+  const words = labels.map((label) => (shares.has(label) ? `${label} ${percent(shares.get(label))}` : label));
+  return [view.multilabel ? "Ticked: " : "Suggested: ", make("strong", { dir: "auto" }, words.join(", "))];
+}
+
+const matches = () => {
+  const words = by("find").value.trim().toLocaleLowerCase();
+  return words && view ? view.classes.filter((label) => label.toLocaleLowerCase().includes(words)) : [];
+};
+
+function drawFound() { // the classes that match what was typed, the first of which Enter gives
+  const found = matches();
+  by("found-words").textContent = by("find").value.trim() === "" || !view ? "" : found.length ? `Enter: ${found[0]}` : "no class has this in its name";
+  by("found").replaceChildren(...found.slice(0, 12).map((label) => {
+    const button = make("button", { type: "button" }, make("span", { className: "name", dir: "auto" }, label));
+    onClick(button, () => give(label));
+    return make("li", {}, button);
+  }));
 }
 
 function answer(kind, labels = []) {
-  if (text()) send("answer", { text: text().number, kind, labels });
+  if (text()) send("answer", { text: text().number, seen: text().seen, kind, labels });
 }
 
 function give(label) {
   if (!text()) return;
-  if (!view.multilabel) { answer("label", [label]); return; }
+  if (!view.multilabel) { focusText(); answer("label", [label]); return; }
   if (ticked.has(label)) ticked.delete(label); else ticked.add(label);
   drawClasses(text());
 }
@@ -135,40 +183,73 @@ function more() {
 }
 
 const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),
-  Backspace: () => send("undo"), m: more, n: () => by("class-name").focus(), "/": () => by("search-words").focus() };
+  Backspace: () => send("undo"), m: more, n: () => by("class-name").focus(), "/": () => by("search-words").focus(),
+  ":": () => !by("find-form").hidden && by("find").focus() };
+const PRESSABLE = "button, a, summary";
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  if (by("inside").hidden) return;
-  if (event.target.tagName === "INPUT") {
-    if (event.key === "Escape") event.target.blur();
+// What a key does, now or, while an answer is under way, for the next text. Where the number keys change with the text,
+// they are for a text that has been seen.
+function press(key) {
+  if (busy) {
+    if (!view || key in ACTIONS || view.classes.length <= Object.keys(view.keys).length) pending.push(key);
     return;
   }
-  if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return; // the browser presses the button
-  const label = view && view.keys[event.key];
-  const action = ACTIONS[event.key] || (label !== undefined && (() => give(label)));
-  if (!action) return;
+  const label = view && view.keys[key];
+  const action = ACTIONS[key] || (label !== undefined && (() => give(label)));
+  if (action) action();
+  if (!busy && pending.length) press(pending.shift());
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Tab") byTab = true;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
+  if (by("inside").hidden) return;
+  if (event.target.tagName === "INPUT") {
+    if (event.key === "Escape") focusText();
+    return;
+  }
+  if (event.target.closest(PRESSABLE) && byTab && (event.key === "Enter" || event.key === " ")) return; // the browser presses it
+  if (!(event.key in ACTIONS || (view && event.key in view.keys))) return;
   event.preventDefault();
-  action();
+  if (event.target.closest(PRESSABLE)) focusText(); // a button that was clicked keeps no key for itself
+  if (!(named && event.key === "Enter")) press(event.key);
+  named = false;
 });
+document.addEventListener("pointerdown", () => { byTab = named = false; });
+
+// A click is for what is on the screen: none while an answer is under way, and the second of a double click is none.
+function onClick(button, action) {
+  button.addEventListener("click", (event) => { if (!busy && event.detail < 2) action(); });
+}
 
 for (const [id, action] of Object.entries({ accept, reject, skip: ACTIONS[" "], flag: ACTIONS.f, undo: ACTIONS.Backspace, more })) {
-  by(id).addEventListener("click", action);
+  onClick(by(id), action);
 }
+by("find").addEventListener("input", drawFound);
+by("find-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const [label] = matches();
+  if (label === undefined || busy) return;
+  by("find").value = "";
+  focusText();
+  give(label);
+});
 by("class-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const label = by("class-name").value.trim();
   await send("class", { label });
-  if (view && view.classes.includes(label)) { by("class-name").value = ""; by("class-name").blur(); }
+  if (view && view.classes.includes(label)) { by("class-name").value = ""; focusText(); }
 });
 by("search-form").addEventListener("submit", (event) => {
   event.preventDefault();
   by("search-words").blur();
   send("look", { words: by("search-words").value.trim() || null });
 });
-by("who").addEventListener("change", () => {
+by("who").addEventListener("change", async () => {
   remember(by("who").value.trim());
-  send("next");
+  named = true;
+  if (document.activeElement === by("who")) focusText();
+  await send("next", { before: shownAs });
 });
 
 // Remember the name in a cookie: after a restart the page may be on another port, and ports share cookies.
