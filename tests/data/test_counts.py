@@ -99,11 +99,32 @@ def test_native_sums_equal_those_of_numpy(threads, monkeypatch):
     assert Counts.of(narrow, Y).df.sum() == expected.df.sum() - 1
 
 
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("share", [0, 1e9], ids=["by product", "by counting"])
+def test_sums_in_an_order_are_those_of_reordered_columns(native, share, monkeypatch):
+    """Also with weights, labels of several classes, no label, and no document; columns of a row in any order."""
+    monkeypatch.setattr(class_sums, "DENSE_SHARE", share)
+    if not native:
+        monkeypatch.setattr(class_sums, "NATIVE", None)
+    for seed in range(10):
+        X, Y = random_documents(seed, n_docs=60, n_terms=70)
+        X = csr_array((X.data.astype(np.int32), X.indices.astype(np.int32), X.indptr), shape=X.shape)
+        order = np.random.default_rng(seed).permutation(70)
+        shuffled = X[:, order][:, np.argsort(order)]  # the same matrix, its rows in another order
+        single = csr_array(np.eye(4, dtype=int)[np.arange(60) % 3])
+        for labels, weight in ((Y, None), (single, None), (single * 0, None), (Y, np.arange(60) / 7)):
+            expected = Counts.of(X[:, order], labels, weight)
+            assert Counts.of(shuffled, labels, weight, order=order, threads=2) == expected
+        assert Counts.of(X[:0], Y[:0], order=order) == Counts.of(X[:0], Y[:0])
+
+
 @pytest.mark.skipif(class_sums.NATIVE is None, reason="built without a compiler")
 def test_sums_that_outgrow_a_native_cell_are_summed_all_the_same(monkeypatch):
     monkeypatch.setattr(class_sums, "DENSE_SHARE", 1e9)
     X = csr_array(np.full((3, 1), 2**31 - 1, np.int32))
     assert Counts.of(X, csr_array([[1], [1], [1]])).class_terms.toarray().tolist() == [[3 * (2**31 - 1)]]
+    many = csr_array(np.full((200, 1), 2**26 - 1, np.int32))
+    assert Counts.of(many, csr_array(np.ones((200, 1)))).terms.tolist() == [200 * (2**26 - 1)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -41,7 +41,7 @@ PASS = {
 # two documents of three terms, the second of class 1
 CLASS_SUMS = {
     "starts": longs(0, 1, 2), "columns": ints(0, 2), "values": ints(1, 1), "class_starts": longs(0, 0, 1),
-    "documents": ints(1), "n_terms": 3, "threads": 2,
+    "documents": ints(1), "n_terms": 3, "place": ints(), "threads": 2,
 }  # fmt: skip
 
 SPARSE_CHANGES = [
@@ -93,9 +93,10 @@ def test_class_sums_of_broken_matrices_are_refused():
         *({"class_starts": broken} for broken in (longs(0, HUGE, 1), longs(-1, 0, 1), longs(0, 0, 2), longs())),
         *({"documents": broken} for broken in (ints(2), ints(-1))),
         *({"n_terms": broken} for broken in (2, -1)),
+        *({"place": broken} for broken in (ints(0, 1), ints(0, 1, 3), ints(0, -1, 2))),
     ]
     for change in changes:
-        with pytest.raises(ValueError, match=r"matrix|class"):
+        with pytest.raises(ValueError, match=r"matrix|class|place"):
             products.NATIVE.class_sums(*(CLASS_SUMS | change).values())
     assert products.NATIVE.class_sums(*(CLASS_SUMS | {"values": ints(1, 0)}).values()) is None
 

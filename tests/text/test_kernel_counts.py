@@ -49,6 +49,21 @@ def test_counts_of_character_grams_above_a_byte(times):
     assert found == expected
 
 
+@pytest.mark.parametrize("rule", [TokenRule(), TokenRule(ngrams=(1, 2)), TokenRule(stem="porter")])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_rows_in_any_order_have_the_same_cells(rule, threads, backend, monkeypatch):
+    monkeypatch.setattr("unnaive.text.native.WORTH_A_THREAD", 1 << 10)
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{n}" for n in rng.geometric(0.01, rng.integers(0, 300))) for _ in range(60)] + ["often " * 700]
+    ordered, quick = (TextCounter(rule, backend=backend, threads=threads) for _ in range(2))
+    expected, found = ordered.count(texts, grow=True), quick.count(texts, grow=True, ordered=False)
+    assert quick.vocabulary == ordered.vocabulary
+    assert found.shape == expected.shape
+    assert found.nnz == expected.nnz
+    assert (found != expected).nnz == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ngrams", [(1, 2), (2, 2)])
 @pytest.mark.parametrize("threads", [1, 3])

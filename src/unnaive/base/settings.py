@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 
 from unnaive.base.errors import UnknownName, UnnaiveError, choose
@@ -58,9 +59,9 @@ class Setting:
 
     def check(self, value: Any, owner: str) -> None:
         """Raise an error of one sentence unless the value has a declared type and is in the declared range."""
-        if not self.is_plain:  # a type that is not in the table is checked by the model itself
+        types = _plain_types(self.annotation)
+        if types is None:  # a type that is not in the table is checked by the model itself
             return
-        types = [TYPES[name] for name in self.annotation.split(" | ")]
         if not any(kind.accepts(value) for kind in types):
             expected = " or ".join(kind.title for kind in types)
             example = "" if self.default is None else f", such as {self.default!r}"
@@ -73,7 +74,7 @@ class Setting:
     @property
     def is_plain(self) -> bool:
         """Whether `check` knows all types of the annotation."""
-        return all(name in TYPES for name in self.annotation.split(" | "))
+        return _plain_types(self.annotation) is not None
 
     @property
     def expected(self) -> str:
@@ -166,6 +167,13 @@ TYPES = {
     "str": SettingType("a word", lambda value: isinstance(value, str)),
     "None": SettingType("None", lambda value: value is None),
 }
+
+
+@cache
+def _plain_types(annotation: str) -> tuple[SettingType, ...] | None:
+    """The types that an annotation names; None if one of them is not in TYPES."""
+    names = annotation.split(" | ")
+    return tuple(TYPES[name] for name in names) if all(name in TYPES for name in names) else None
 
 
 def setting(

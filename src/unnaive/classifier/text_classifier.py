@@ -33,7 +33,7 @@ from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.optimise import read_optimise
 from unnaive.learning.train import check_spec, train
 from unnaive.learning.training_options import TRAINING_OPTIONS
-from unnaive.learning.tuned_models import keeps_documents
+from unnaive.learning.tuned_models import keeps_documents, sums_suffice
 from unnaive.learning.update import (
     Statistic,
     forget_documents,
@@ -188,15 +188,23 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
     ) -> Self:
         """Train on texts and their labels; an earlier model is dropped."""
         spec = self.spec()
-        self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
+        data = self.count_texts(texts, labels, sample_weight, sums_only=sums_suffice(spec))
+        self.fitted_ = train(data, spec, progress=progress)
         return self
 
     def count_texts(
-        self, texts: Any, labels: Any, sample_weight: Any = None, *, n_chars: float | None = None
+        self,
+        texts: Any,
+        labels: Any,
+        sample_weight: Any = None,
+        *,
+        n_chars: float | None = None,
+        sums_only: bool = False,
     ) -> TrainingData:
         """The training data of `fit`: counted texts and labels; an error if there is nothing to learn.
 
-        `n_chars` is the amount of text, if it is known before reading; None: it is counted.
+        `n_chars` is the amount of text, if it is known before reading; None: it is counted. `sums_only` as in
+        `TrainingData.of_texts`.
         """
         self._find_fields(texts, labels)
         documents = self._documents(texts)
@@ -205,7 +213,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         )
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
-            unlabelled=find_model(self.model).traits.takes_unlabelled,
+            unlabelled=find_model(self.model).traits.takes_unlabelled, sums_only=sums_only,
         )  # fmt: skip
 
     def partial_fit(

@@ -273,26 +273,33 @@ nb::tuple python_of(const std::vector<ClassSums>& sums, const std::vector<uint64
                         numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
 }
 
-// The result of python_of for the documents, or None if a sum might overflow a cell.
+// The result of python_of for the documents, or None if a sum might overflow a cell. Term t becomes place[t]; terms
+// keep their columns if `place` is empty.
 template <typename Index, typename ClassIndex>
 nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
-                          unsigned threads) {
+                          Vector<int32_t> place, unsigned threads) {
   require(columns.size() == values.size() && n_terms >= 0, "a sparse matrix has as many columns as values");
   check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
-  check_inside(columns.data(), columns.size(), n_terms, "a column of the sparse matrix is no term");
   const CountRows<Index> X{starts.data(), columns.data(), values.data(), height(starts) - 1, n_terms};
   check_starts(class_starts.data(), class_starts.size(), documents.size(), "the ends of the classes fall or pass");
   check_inside(documents.data(), documents.size(), X.rows, "a class has a document that is not there");
   const ClassDocuments<ClassIndex> labels{class_starts.data(), documents.data(), height(class_starts) - 1};
-  if (!fits_cells(values.data(), values.size(), labels)) return nb::none();
+  if (place.size()) {
+    require(height(place) == n_terms, "there is a place for every term");
+    check_inside(place.data(), place.size(), n_terms, "a place is outside of the table");
+  }
+  const int32_t* const places = place.size() ? place.data() : nullptr;
+  if (lists_twice(labels)) return nb::none();
   std::vector<ClassSums> sums;
   std::vector<uint64_t> corpus;
+  Added added;
   {
     nb::gil_scoped_release free;
-    sums = sums_by_class(X, labels, threads);
-    corpus = sums_of_corpus(X, labels, sums);
+    sums = sums_by_class(X, labels, places, threads, added);
+    corpus = sums_of_corpus(X, labels, sums, places, added);
   }
+  if (!added.fits()) return nb::none();
   return python_of(sums, corpus);
 }
 

@@ -31,10 +31,18 @@ class ClassSums(NamedTuple):
     df: NDArray[Any]
 
 
-def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, threads: int = 1) -> ClassSums:
+def class_sums(
+    X: Sparse,
+    by_class: Sparse,
+    weight: NDArray[Any],
+    number: Any,
+    threads: int = 1,
+    order: NDArray[Any] | None = None,
+) -> ClassSums:
     """Sums of X (n_docs, n_terms) by the weighted labels by_class (n_classes, n_docs) and over the corpus.
 
-    class_terms = by_class @ X, class_df the same of [X > 0]; terms = weight @ X, df the same of [X > 0].
+    class_terms = by_class @ X, class_df the same of [X > 0]; terms = weight @ X, df the same of [X > 0]. Columns are
+    those of X[:, order] if there is an `order`, a permutation.
 
     >>> X, by_class = csr_array(np.array([[2, 0], [1, 1]], np.int32)), csr_array([[1, 0], [0, 1]])
     >>> sums = class_sums(X, by_class, np.ones(2, np.int64), np.int64)
@@ -43,11 +51,16 @@ def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, t
            [1, 1]]), array([3, 1]), array([2, 1]))
     """
     entries = int(np.diff(X.indptr)[by_class.indices].sum())
+    place = np.zeros(0 if order is None else len(order), np.int32)
+    if order is not None:
+        place[order] = np.arange(len(order), dtype=np.int32)
     often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
     if often and _suits(X, by_class, weight, number):
-        sums = _native_sums(X, by_class, threads)
+        sums = _native_sums(X, by_class, place, threads)
         if sums is not None:
             return sums
+    if order is not None:
+        X = csr_array((X.data, place[X.indices], X.indptr), shape=X.shape)
     X = _without_zeros(X)
     small = by_class.shape[0] * X.shape[1] <= SMALL and entries <= BLOCK
     counting = _tables_at_once if small else _tables_by_counting
@@ -66,11 +79,11 @@ def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bo
     )
 
 
-def _native_sums(X: Sparse, by_class: Sparse, threads: int) -> ClassSums | None:
+def _native_sums(X: Sparse, by_class: Sparse, place: NDArray[np.int32], threads: int) -> ClassSums | None:
     """The sums by the native extension; None if a stored count is zero or a sum exceeds 32 bits."""
     threads = threads if X.nnz >= WORTH_THREADS else 1
     arrays = NATIVE.class_sums(
-        X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], threads
+        X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], place, threads
     )  # fmt: skip
     if arrays is None:
         return None

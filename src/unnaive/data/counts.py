@@ -53,18 +53,22 @@ class Counts:
     df: NDArray[Any]
 
     @classmethod
-    def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None, *, threads: int = 1) -> Counts:
+    def of(
+        cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None, *, threads: int = 1,
+        order: NDArray[Any] | None = None,
+    ) -> Counts:  # fmt: skip
         """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse.
 
         class_terms = Yᵀ diag(sample_weight) X, and class_df is the same for [X > 0]. X has no negative entries and no
-        repeated terms within a row; any non-zero entry of Y is membership.
+        repeated terms within a row; any non-zero entry of Y is membership. With an `order`, a permutation, the sums are
+        those of X[:, order].
         """
         weight = _document_weights(X.shape[0], sample_weight)
         number = np.result_type(_number(X.data), weight)
         if _may_overflow(X.data, weight):
             number, weight = np.dtype(np.float64), weight.astype(np.float64)
         by_class = _weighted_labels(csr_array(Y), weight)
-        sums = class_sums(csr_array(X), by_class, weight, number, threads)
+        sums = class_sums(csr_array(X), by_class, weight, number, threads, order)
         if not bool(np.isfinite(sums.terms.sum(dtype=np.float64))):
             raise BadData("the sums over the documents are too large for a float; give smaller counts or weights")
         return cls(weight.sum(), by_class.sum(axis=1), *sums)

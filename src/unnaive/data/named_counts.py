@@ -45,10 +45,14 @@ class NamedCounts:
     @classmethod
     def of(
         cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
-        *, threads: int = 1,
+        *, threads: int = 1, in_order: bool = False,
     ) -> NamedCounts:  # fmt: skip
-        """Count documents X (n_docs, n_terms) with their labels."""
-        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight, threads=threads))
+        """Count documents X (n_docs, n_terms) with their labels; with `in_order`, terms are sorted by code point."""
+        order = vocabulary.order() if in_order and vocabulary is not None else None
+        counts = Counts.of(X, targets.Y, sample_weight, threads=threads, order=order)
+        if vocabulary is None or order is None:
+            return cls(targets.classes, vocabulary, counts)
+        return cls(targets.classes, vocabulary.in_order(order), counts)
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:

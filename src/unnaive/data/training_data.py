@@ -54,9 +54,11 @@ class DocumentRows:
     units: GramUnits | None = None
     sample_weight: Floats | None = None
 
-    def counts(self, threads: int = 1) -> NamedCounts:
-        """The sums over these documents, terms in the order of the columns."""
-        return NamedCounts.of(self.X, self.targets, self.vocabulary, self.weight, threads=threads)
+    def counts(self, threads: int = 1, *, in_order: bool = False) -> NamedCounts:
+        """The sums over these documents, terms in the order of the columns, or sorted with `in_order`."""
+        return NamedCounts.of(
+            self.X, self.targets, self.vocabulary, self.weight, threads=threads, in_order=in_order
+        )  # fmt: skip
 
     def take(self, rows: NDArray[np.int64]) -> DocumentRows:
         """Select documents, keeping all classes and columns."""
@@ -113,10 +115,11 @@ class TrainingData:
     @classmethod
     def of_texts(
         cls, texts: Any, labels: Any, rule: TokenRule, *, multilabel: bool | None = None, unlabelled: bool = False,
-        sample_weight: Any = None, n_jobs: int | None = None, check: bool = True,
+        sample_weight: Any = None, n_jobs: int | None = None, check: bool = True, sums_only: bool = False,
     ) -> Self:  # fmt: skip
         """Texts in memory with their labels; with `unlabelled`, labels may be missing.
 
+        With `sums_only`, terms of rows that have one label each may be in any order, which is enough for sums.
         Without `check`, one class and texts without terms are allowed, for documents to add to or remove from a model.
         """
         documents = as_documents(texts, rule.fields)
@@ -126,7 +129,10 @@ class TrainingData:
         if check:
             check_classes(targets.classes, targets.multilabel)  # first, since counting the texts takes longer
         counter = TextCounter(rule, threads=n_jobs)
-        X, units = counter.count_with_units(documents)
+        if sums_only and not targets.multilabel:
+            X, units = counter.count(documents, grow=True, ordered=False), None
+        else:
+            X, units = counter.count_with_units(documents)
         weight = check_sample_weight(sample_weight, len(documents))
         data = cls.of_rows(X, targets, counter.vocabulary, weight, units, token_rule=rule, n_jobs=n_jobs)
         return data.checked() if check else data
@@ -199,7 +205,7 @@ class TrainingData:
         if self.sums is not None:
             return self.sums.in_order()
         if self.rows is not None:
-            return self.rows.counts(self.threads).in_order()
+            return self.rows.counts(self.threads, in_order=True)
         return self.documents().counts(self.target_type, threads=self.threads)
 
     def documents(self) -> KeptDocuments:

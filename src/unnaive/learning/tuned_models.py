@@ -48,9 +48,19 @@ def keeps_documents(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> boo
     """
     if spec.model.traits.statistic == "documents" or not spec.documents_limit:
         return spec.model.traits.statistic == "documents"
+    return is_tuned(spec, multilabel=multilabel, texts=texts)
+
+
+def is_tuned(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> bool:
+    """Whether something is tuned on held-out documents: calibration, a decision, or thresholds by default."""
     by_default = spec.decision is None and multilabel and texts
     by_name = isinstance(spec.decision, str) and spec.decision in TUNINGS
     return by_default or by_name or spec.calibration is not None or spec.optimise == "macro-f1"
+
+
+def sums_suffice(spec: TrainingSpec) -> bool:
+    """Whether documents with one label each are only summed, so that the order of terms within a row has no effect."""
+    return spec.model.traits.statistic == "counts" and not is_tuned(spec, multilabel=False, texts=True)
 
 
 def tune_model(

@@ -15,17 +15,17 @@ uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
 std::atomic<const Loops*> loops{&kPlainLoops};
 
-nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
+nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit, bool sorted) {
   const Held input = hold(texts, limit);
   Counts counts;
   {
     nb::gil_scoped_release release;
     if (grow) {
       const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-      counts = engine.count(input.documents, true, threads, listen);
+      counts = engine.count(input.documents, true, sorted, threads, listen);
     } else {
       const std::shared_lock<std::shared_mutex> lock(engine.mutex());
-      counts = engine.count(input.documents, false, threads, listen);
+      counts = engine.count(input.documents, false, sorted, threads, listen);
     }
   }
   return numpy_rows(std::move(counts));
@@ -39,7 +39,7 @@ nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, 
   {
     nb::gil_scoped_release release;
     const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-    took = engine.count(input.documents, true, threads, listen).phases;
+    took = engine.count(input.documents, true, true, threads, listen).phases;
   }
   return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
 }
@@ -332,7 +332,7 @@ NB_MODULE(_kernel, m) {
            "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "sections"_a,
            "keys"_a, "key_ends"_a, "modes"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
-      .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
+      .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a, "sorted"_a = true)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)

@@ -78,11 +78,12 @@ class Engine {
     terms_.add(vocabulary, likely_first(vocabulary));
   }
 
-  // Count documents; if this fails, no term was added.
-  Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen) {
+  // Count documents; if this fails, no term was added. Ids ascend in each row if it is `sorted`.
+  Counts count(const Documents& documents, bool grow, bool sorted, const Threads& threads,
+               const std::function<void()>& listen) {
     const Terms::Known known = terms_.known();
     try {
-      return count_all(documents, grow, threads, listen);
+      return count_all(documents, grow, sorted, threads, listen);
     } catch (...) {
       if (grow) terms_.truncate(known);
       throw;
@@ -162,10 +163,11 @@ class Engine {
     Rows rows;
 
     // Append the row of a document; return its size.
-    int64_t take(RowCounter& row) {
+    int64_t take(RowCounter& row, bool sorted) {
       const size_t n = row.size();
       rows.make_room(n);
-      row.write_sorted(rows.ids.data() + rows.used, rows.counts.data() + rows.used);
+      int32_t *ids = rows.ids.data() + rows.used, *counts = rows.counts.data() + rows.used;
+      sorted ? row.write_sorted(ids, counts) : row.write(ids, counts);
       rows.used += n;
       return static_cast<int64_t>(n);
     }
@@ -174,9 +176,11 @@ class Engine {
   Reader reader(Terms& terms, bool grow, const PairTerms* pairs = nullptr) const {
     return {terms, stemmed_ ? &surfaces_ : nullptr, grow, pairs};
   }
-  Counts count_all(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
+  Counts count_all(const Documents& documents, bool grow, bool sorted, const Threads& threads,
+                   const std::function<void()>& listen);
   void start_shard(Shard& shard, size_t bytes, bool learns, bool first);
-  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, Counts& counts) const;
+  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, bool sorted,
+                 Counts& counts) const;
 
   Settings settings_;
   bool stemmed_;
@@ -239,7 +243,7 @@ inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool fi
   shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
 }
 
-inline Counts Engine::count_all(const Documents& documents, bool grow, const Threads& threads,
+inline Counts Engine::count_all(const Documents& documents, bool grow, bool sorted, const Threads& threads,
                                 const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
   const size_t bytes = total_size(documents);
@@ -264,7 +268,7 @@ inline Counts Engine::count_all(const Documents& documents, bool grow, const Thr
     Listener listener{listen, s == 0};
     each_document(documents, from, to, listener, stop, [&](size_t row) {
       count_document(documents.at(row), *scratch, words, [](uint32_t) {});
-      counts.ends[row + 1] = shards[s].take(scratch->row);
+      counts.ends[row + 1] = shards[s].take(scratch->row, sorted);
     });
     give_back(std::move(scratch), keep);
   };
@@ -290,15 +294,16 @@ inline Counts Engine::count_all(const Documents& documents, bool grow, const Thr
     for (unsigned s = 1; s < n; ++s) {
       const size_t rows = bounds[s + 1] - bounds[s];
       const size_t from = bounds[s] + rows * part / n, to = bounds[s] + rows * (part + 1) / n;
-      join_rows(shards[s], bounds[s], from, to, known.terms, counts);
+      join_rows(shards[s], bounds[s], from, to, known.terms, sorted, counts);
     }
   });
   return counts;
 }
 
 // Copy some rows of a shard, which begins with row `first`, to their position among all rows. Ids below `known` are the
-// engine's; the few others, at the end of each row, are mapped to the engine's ids and sorted again.
-inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known,
+// engine's; the few others are mapped to the engine's ids. If rows are sorted, the others are at the end of each row,
+// and are sorted again.
+inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, bool sorted,
                               Counts& counts) const {
   const int64_t *ends = counts.ends.data(), start = ends[first];
   int32_t *ids = counts.rows.ids.data(), *values = counts.rows.counts.data();
@@ -306,18 +311,24 @@ inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, siz
   std::copy(own_ids + ends[from], own_ids + ends[to], ids + ends[from]);
   std::copy(own_values + ends[from], own_values + ends[to], values + ends[from]);
   if (!shard.own_terms) return;
+  if (!sorted) {
+    std::for_each(ids + ends[from], ids + ends[to], [&](int32_t& id) {
+      if (static_cast<uint32_t>(id) >= known) id = static_cast<int32_t>(shard.ids[static_cast<uint32_t>(id) - known]);
+    });
+    return;
+  }
   RowCounter counter;
-  Rows sorted;
+  Rows again;
   for (size_t row = from; row < to; ++row) {
     int64_t learnt = ends[row + 1];
     while (learnt > ends[row] && static_cast<uint32_t>(ids[learnt - 1]) >= known) --learnt;
     const auto n = static_cast<size_t>(ends[row + 1] - learnt);
     counter.make_room(terms_.size(), n);
-    sorted.make_room(n);
+    again.make_room(n);
     counter.load(ids + learnt, values + learnt, n, shard.ids, known);
-    counter.write_sorted(sorted.ids.data(), sorted.counts.data());
-    std::copy(sorted.ids.data(), sorted.ids.data() + n, ids + learnt);
-    std::copy(sorted.counts.data(), sorted.counts.data() + n, values + learnt);
+    counter.write_sorted(again.ids.data(), again.counts.data());
+    std::copy(again.ids.data(), again.ids.data() + n, ids + learnt);
+    std::copy(again.counts.data(), again.counts.data() + n, values + learnt);
   }
 }
 

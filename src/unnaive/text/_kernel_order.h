@@ -1,18 +1,34 @@
 // The order of terms by their bytes, which is the order of code points, and terms in a given order.
 #pragma once
-#include <vector>
-
 #include "_kernel_memory.h"
 #include "_kernel_token.h"
 
 namespace unnaive {
 
-// The first 8 bytes as an integer that compares like them; bytes after the end are 0.
-inline uint64_t first_bytes(Bytes term) {
-  uint8_t bytes[8] = {};
-  std::memcpy(bytes, term.data, std::min<size_t>(term.size, 8));
-  return __builtin_bswap64(load8(bytes));
-}
+// Terms as one piece of memory and the start of each.
+struct TermList {
+  const uint8_t* bytes;
+  const int64_t* starts;  // and the end of the last
+  size_t count;
+
+  size_t size() const { return count; }
+  Bytes operator[](size_t i) const { return {bytes + starts[i], static_cast<size_t>(starts[i + 1] - starts[i])}; }
+
+  // Whether n bytes from there on are readable.
+  bool has(const uint8_t* from, ptrdiff_t n) const { return bytes + starts[count] - from >= n; }
+
+  // 8 bytes of a term from `at` on as an integer that compares like them; bytes after its end are 0.
+  uint64_t eight_bytes(size_t i, size_t at) const {
+    const Bytes term = (*this)[i];
+    if (term.size <= at) return 0;
+    const uint8_t* from = term.data + at;
+    const size_t size = std::min<size_t>(term.size - at, 8);
+    if (has(from, 8)) return __builtin_bswap64(load8(from) & key_masks.low[size]);
+    uint8_t padded[8] = {};
+    std::memcpy(padded, from, size);
+    return __builtin_bswap64(load8(padded));
+  }
+};
 
 inline bool comes_before(Bytes a, Bytes b) {
   const size_t both = std::min(a.size, b.size);
@@ -42,20 +58,29 @@ inline void sort_by_key(Array<KeyedTerm>& terms) {
   }
 }
 
+// Sort terms whose first 8 bytes are equal by the others.
+inline void sort_by_rest(KeyedTerm* from, KeyedTerm* to, const TermList& terms) {
+  constexpr ptrdiff_t kFew = 24;
+  for (KeyedTerm* one = from; one < to; ++one) one->key = terms.eight_bytes(one->term, 8);
+  const auto before = [&](const KeyedTerm& a, const KeyedTerm& b) {
+    return a.key != b.key ? a.key < b.key : comes_before(terms[a.term], terms[b.term]);
+  };
+  if (to - from > kFew) return std::stable_sort(from, to, before);
+  for (KeyedTerm* next = from + 1; next < to; ++next)
+    std::rotate(std::upper_bound(from, next, *next, before), next, next + 1);
+}
+
 // The indices of the terms in ascending order of their bytes; empty if the terms are already in order.
-inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
+inline Array<int64_t> order_of_terms(const TermList& terms) {
   size_t sorted = 1;
   while (sorted < terms.size() && !comes_before(terms[sorted], terms[sorted - 1])) ++sorted;
   if (sorted >= terms.size()) return {};
   auto keyed = Array<KeyedTerm>::unset(terms.size());
-  for (size_t t = 0; t < terms.size(); ++t) keyed[t] = {first_bytes(terms[t]), static_cast<uint32_t>(t)};
+  for (size_t t = 0; t < terms.size(); ++t) keyed[t] = {terms.eight_bytes(t, 0), static_cast<uint32_t>(t)};
   sort_by_key(keyed);
-  const auto by_bytes = [&](const KeyedTerm& a, const KeyedTerm& b) {
-    return comes_before(terms[a.term], terms[b.term]);
-  };
   for (size_t from = 0, to = 0; from < keyed.size(); from = to) {
     while (to < keyed.size() && keyed[to].key == keyed[from].key) ++to;
-    if (to > from + 1) std::stable_sort(keyed.data() + from, keyed.data() + to, by_bytes);
+    if (to > from + 1) sort_by_rest(keyed.data() + from, keyed.data() + to, terms);
   }
   auto order = Array<int64_t>::unset(keyed.size());
   for (size_t place = 0; place < keyed.size(); ++place) order[place] = keyed[place].term;
@@ -63,16 +88,22 @@ inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
 }
 
 // Concatenate the chosen terms in the given order; `ends` starts with a 0.
-inline void take_terms(const std::vector<Bytes>& terms, const int64_t* chosen, size_t n, Array<uint8_t>& bytes,
+inline void take_terms(const TermList& terms, const int64_t* chosen, size_t n, Array<uint8_t>& bytes,
                        Array<int64_t>& ends) {
+  constexpr size_t kShort = 16;  // copying this many bytes is faster than copying as many as a term has
   ends = Array<int64_t>(n + 1);
   for (size_t i = 0; i < n; ++i)
     ends[i + 1] = ends[i] + static_cast<int64_t>(terms[static_cast<size_t>(chosen[i])].size);
-  bytes = Array<uint8_t>(static_cast<size_t>(ends[n]));
+  bytes = Array<uint8_t>::unset(static_cast<size_t>(ends[n]) + kShort);
   for (size_t i = 0; i < n; ++i) {
     const Bytes term = terms[static_cast<size_t>(chosen[i])];
-    if (term.size) std::memcpy(bytes.data() + ends[i], term.data, term.size);
+    if (term.size <= kShort && terms.has(term.data, kShort)) {
+      std::memcpy(bytes.data() + ends[i], term.data, kShort);
+    } else if (term.size) {
+      std::memcpy(bytes.data() + ends[i], term.data, term.size);
+    }
   }
+  bytes.resize(static_cast<size_t>(ends[n]));
 }
 
 }  // namespace unnaive

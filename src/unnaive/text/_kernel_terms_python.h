@@ -1,5 +1,6 @@
 // Bindings of vocabularies: the bytes of their terms, sorted, selected, checked and joined.
 #pragma once
+#include "../base/_checks.h"
 #include "_kernel_order.h"
 #include "_kernel_python.h"
 
@@ -41,9 +42,14 @@ nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offse
   return numpy_of(std::move(ids));
 }
 
+TermList list_of(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
+  check_starts(offsets.data(), offsets.size(), blob.size(), "the offsets of terms do not lie within their bytes");
+  return {blob.data(), offsets.data(), offsets.size() - 1};
+}
+
 // The indices of the terms in the order of their bytes; None if they are already in order.
 nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
-  const std::vector<Bytes> terms = words_in(blob, offsets);
+  const TermList terms = list_of(blob, offsets);
   Array<int64_t> order;
   {
     nb::gil_scoped_release release;
@@ -53,7 +59,7 @@ nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
 }
 
 nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<int64_t>& chosen) {
-  const std::vector<Bytes> terms = words_in(blob, offsets);
+  const TermList terms = list_of(blob, offsets);
   for (size_t i = 0; i < chosen.size(); ++i)
     if (chosen.data()[i] < 0 || static_cast<size_t>(chosen.data()[i]) >= terms.size())
       throw nb::value_error("there is no term of this number");

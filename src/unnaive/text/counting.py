@@ -64,9 +64,12 @@ class TextCounter:
         """The terms so far, as a value that later counting does not change."""
         return self._engine.vocabulary()
 
-    def count(self, texts: Any, grow: bool = False) -> csr_array:
-        """(n_texts, n_terms) counts; new terms are added to the vocabulary if `grow`, otherwise they are ignored."""
-        return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)], texts)
+    def count(self, texts: Any, grow: bool = False, *, ordered: bool = True) -> csr_array:
+        """(n_texts, n_terms) counts; new terms are added to the vocabulary if `grow`, otherwise they are ignored.
+
+        Without `ordered`, the terms of a row may be in any order: this is faster, and enough for sums over texts.
+        """
+        return self._table([self._engine.count(chunk, grow, ordered) for chunk in _chunks(texts)], texts, ordered)
 
     def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
         """`count` with a growing vocabulary, and the units of character n-grams; None without the kernel."""
@@ -84,10 +87,11 @@ class TextCounter:
         table = self._table(parts, texts)
         return table.data, table.indices, table.indptr, table.shape
 
-    def _table(self, parts: list[Any], texts: Any) -> csr_array:
+    def _table(self, parts: list[Any], texts: Any, ordered: bool = True) -> csr_array:
         *arrays, shape = self._arrays(parts)
         counts = csr_array(tuple(arrays), shape=shape)
-        counts.has_canonical_format = True  # known, so SciPy need not check it
+        if ordered:
+            counts.has_canonical_format = True  # known, so SciPy need not check it
         for (key, n_dims), columns in zip(self._vector_keys, self._vector_columns, strict=True):
             known = columns >= 0
             counts = add_columns(counts, decode_vectors(as_texts(texts), key, n_dims)[:, known], columns[known])

@@ -36,7 +36,7 @@ class ReferenceEngine:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def count(self, texts: Texts, grow: bool) -> CsrParts:
+    def count(self, texts: Texts, grow: bool, ordered: bool = True) -> CsrParts:  # always ordered
         """(counts, ids, row offsets) of the texts; ids ascend in each row."""
         for number, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
