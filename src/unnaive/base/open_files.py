@@ -139,14 +139,16 @@ class ByteSource:
     def _open_raw(self) -> tuple[IO[bytes], bytes]:
         if self._handed_on:
             raise BadData(f"{self.name} is not a file, so it can be read only once; save what it gives to a file first")
-        self._handed_on = not self.is_file
         if self.path == STDIN:
+            self._handed_on = True
             # unbuffered, so that a line arrives when it was typed, not when a block is full
             return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
         try:
-            return _open_raw(check_exists(self.path))
+            opened = _open_raw(check_exists(self.path))
         except OSError as problem:
             raise BadData(f"{self.path} cannot be read ({problem.strerror}); check its permissions") from problem
+        self._handed_on = not self.is_file
+        return opened
 
     def _decompressed(self, watched: WatchedStream, max_ratio: int) -> IO[bytes]:
         return decompressed_stream(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)

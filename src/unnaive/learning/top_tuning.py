@@ -17,7 +17,7 @@ from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import folds, split_folds
 from unnaive.learning.decisions import Decision, Thresholds, TopK
 from unnaive.learning.top_labels import decided_cells
-from unnaive.learning.tuning import SIZES, ClassCells, class_sizes, pcut, shrunk_thresholds
+from unnaive.learning.tuning import SIZES, ClassCells, pcut, shrunk_thresholds, weighted_class_sizes
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 
@@ -50,7 +50,7 @@ def scut_top(top: TopScores, Y: Sparse, weight: Floats | None = None) -> Thresho
     >>> scut_top(top, csr_array([[1], [1], [1], [0]])).values
     (2.5,)
     """
-    n_docs = class_sizes(Y, weight)
+    n_docs = weighted_class_sizes(Y, weight)
     order = np.argsort(top.classes, kind="stable")
     starts = np.searchsorted(top.classes[order], np.arange(Y.shape[1] + 1))
     scores, truth = top.scores[order], _is_true(top, Y)[order]
@@ -76,7 +76,7 @@ def rcut_top(top: TopScores, Y: Sparse, weight: Floats | None = None) -> TopK:
     times = np.ones(Y.shape[0]) if weight is None else weight
     correct = np.bincount(top.ranks, _is_true(top, Y) * times[top.documents], minlength=1).cumsum()
     assigned = times.sum() * np.arange(1, len(correct) + 1)
-    return TopK(int(np.argmax(2 * correct / (assigned + class_sizes(Y, weight).sum()))) + 1)
+    return TopK(int(np.argmax(2 * correct / (assigned + weighted_class_sizes(Y, weight).sum()))) + 1)
 
 
 def scut_or_rcut_top(top: TopScores, Y: Sparse, weight: Floats | None = None) -> Decision:
@@ -84,7 +84,7 @@ def scut_or_rcut_top(top: TopScores, Y: Sparse, weight: Floats | None = None) ->
     fold, times = folds(Y, min(5, Y.shape[0])), np.ones(Y.shape[0]) if weight is None else weight
 
     def mean_f1(tune: Callable[[TopScores, Sparse, Floats], Decision]) -> float:
-        right, sizes = np.zeros(Y.shape[1]), class_sizes(Y, weight)
+        right, sizes = np.zeros(Y.shape[1]), weighted_class_sizes(Y, weight)
         for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
             part = top.take(judged)
             predicted = decided_cells(tune(top.take(tuned_on), Y[tuned_on], times[tuned_on]), part)

@@ -50,14 +50,14 @@ def scut(
         times = None if weight is None else np.repeat(weight, len(classes))
         return values[:, classes].ravel(), truth[:, classes].ravel(), 0, times
 
-    return Thresholds(shrunk_thresholds(cells, class_sizes(truth, weight), sizes), on, at_least_one)
+    return Thresholds(shrunk_thresholds(cells, weighted_class_sizes(truth, weight), sizes), on, at_least_one)
 
 
 # scores, whether each is of a true class, the number of true ones without a score, and the weight of each
 ClassCells = tuple[Floats, NDArray[Any], float, Floats | None]
 
 
-def class_sizes(Y: Any, weight: Floats | None) -> Floats:
+def weighted_class_sizes(Y: Any, weight: Floats | None) -> Floats:
     """The number of documents of each class (n_classes,), those of weight 2 counted twice."""
     truth = csr_array(Y) != 0
     return np.asarray(truth.sum(axis=0) if weight is None else weight @ truth, np.float64).ravel()
@@ -130,7 +130,7 @@ def pcut(Y: Any, *, factor: float = 1.0, weight: Floats | None = None) -> Propor
     (1.0, 0.5)
     """
     n_docs = csr_array(Y).shape[0] if weight is None else float(weight.sum())
-    shares = factor * class_sizes(Y, weight) / max(n_docs, 1)
+    shares = factor * weighted_class_sizes(Y, weight) / max(n_docs, 1)
     return Proportional(tuple(shares.tolist()))
 
 
@@ -154,8 +154,8 @@ def scut_or_rcut(scores: Floats, Y: Any, link: str, weight: Floats | None = None
             times = None if weight is None else weight[tuned_on]
             tuned = TUNINGS[name](scores[tuned_on], truth[tuned_on], link, times)
             predicted[judged] = tuned.decide(scores[judged]).toarray() != 0
-        right = class_sizes(predicted & (truth.toarray() != 0), weight)
-        sizes = class_sizes(predicted, weight) + class_sizes(truth, weight)
+        right = weighted_class_sizes(predicted & (truth.toarray() != 0), weight)
+        sizes = weighted_class_sizes(predicted, weight) + weighted_class_sizes(truth, weight)
         return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
 
     return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link, weight)
