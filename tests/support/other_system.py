@@ -123,9 +123,11 @@ def add_locks() -> None:
     import fcntl
 
     def locking(handle: int, mode: int, count: int) -> None:
+        is_read_only = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+        kind = fcntl.LOCK_SH if is_read_only else fcntl.LOCK_EX  # Windows locks such files too, POSIX only shared
         try:
-            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, count, 0, os.SEEK_CUR)
-        except OSError as problem:
+            fcntl.lockf(handle, kind | fcntl.LOCK_NB, count, 0, os.SEEK_CUR)
+        except BlockingIOError as problem:
             raise PermissionError(errno.EACCES, "locked") from problem
 
     module = types.ModuleType("msvcrt")

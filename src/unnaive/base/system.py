@@ -8,6 +8,7 @@ prevents reading; and `select` supports only sockets.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -94,6 +95,8 @@ def _lock_byte(handle: int, wait: bool) -> None:
             try:
                 return msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[no-any-return]
             except OSError as problem:
+                if problem.errno != errno.EACCES:
+                    raise  # not locked by another process: waiting would never end
                 if not wait:
                     raise BlockingIOError(problem.errno, "another process has locked the file") from problem
             time.sleep(NAP)
