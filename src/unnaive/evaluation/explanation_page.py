@@ -49,7 +49,7 @@ def evidence_bars(why: Explanation) -> str:
 
 def mark_evidence(why: Explanation) -> str:
     """The part of the text with the most evidence, its terms marked."""
-    stretches = list(why.marked())
+    stretches = why.marked()
     largest = max((abs(value) for _, value in stretches), default=0.0) or 1.0
     start, stop = evidence_window(stretches)
     parts, at = [], 0

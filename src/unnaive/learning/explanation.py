@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import floor, isfinite, log10
 from typing import Any
@@ -76,11 +76,11 @@ class Explanation:
         """The terms for (sign 1) or against (sign −1) the class, the strongest first."""
         return [item for item in self.evidence if item.value * sign > 0][:limit]
 
-    def marked(self) -> Iterator[tuple[str, float]]:
+    def marked(self) -> list[tuple[str, float]]:
         """The text in segments, each with the evidence of the terms that cover it, or 0.
 
         >>> one = Explanation("so good", "yes", None, "", 2.0, 0.0, None, (Evidence("good", 1, 2.0, ((3, 7),)),))
-        >>> list(one.marked())
+        >>> one.marked()
         [('so ', 0.0), ('good', 2.0)]
         """
         changes = {0: 0.0, len(self.text): 0.0}
@@ -88,11 +88,12 @@ class Explanation:
             for start, end in item.places:
                 changes[start] = changes.get(start, 0.0) + item.value / item.count
                 changes[end] = changes.get(end, 0.0) - item.value / item.count
-        covered, at = 0.0, 0
+        segments, covered, at = [], 0.0, 0
         for position in sorted(changes):
             if position > at:
-                yield self.text[at:position], covered if abs(covered) > 1e-12 else 0.0
+                segments.append((self.text[at:position], covered if abs(covered) > 1e-12 else 0.0))
             covered, at = covered + changes[position], position
+        return segments
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +14,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.text.backend import kernel
 
 LARGEST_TEXT = 2**32 - 4  # bytes; the counts of one text then fit 32 bits
+DECODED_AT_ONCE = 4096  # texts that iteration decodes at a time
 TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # table types of pandas, polars and Arrow
 
 
@@ -97,11 +98,11 @@ class TextBuffer(Sequence[str]):
         return (self,)
 
     def __iter__(self) -> Iterator[str]:
-        for chunk in self.chunks:
-            ends = (chunk.offsets - chunk.offsets[0]).tolist()
-            data = chunk.blob[chunk.offsets[0] : chunk.offsets[-1]].tobytes()
-            for start, end in pairwise(ends):
-                yield data[start:end].decode("utf-8", "replace")
+        return chain.from_iterable(
+            _decode_all(chunk[start : start + DECODED_AT_ONCE])
+            for chunk in self.chunks
+            for start in range(0, len(chunk), DECODED_AT_ONCE)
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (list, tuple, TextBuffer)):
@@ -112,6 +113,12 @@ class TextBuffer(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"TextBuffer({count_noun(len(self), 'text')}, {int(self.offsets[-1] - self.offsets[0])} bytes)"
+
+
+def _decode_all(texts: TextBuffer) -> list[str]:
+    ends = (texts.offsets - texts.offsets[0]).tolist()
+    data = texts.blob[texts.offsets[0] : texts.offsets[-1]].tobytes()
+    return [data[start:end].decode("utf-8", "replace") for start, end in pairwise(ends)]
 
 
 class TextChunks(TextBuffer):

@@ -110,7 +110,8 @@ def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
                 labelled = [row for row, labels in enumerate(batch.labels) if labels]
                 for name, values in batch.kept.items():
                     if name not in used and (first or name in columns):
-                        columns.setdefault(name, []).extend(values[row] for row in labelled)
+                        cells = list(values)
+                        columns.setdefault(name, []).extend(cells[row] for row in labelled)
                 first = False
     except UnnaiveError:
         return {}

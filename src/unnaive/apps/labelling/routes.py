@@ -138,7 +138,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
 def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     """A text for the page: split into segments, each with its evidence relative to the strongest."""
     why = labelling.explain(shown)
-    marked = [(shown.body, 0.0)] if why is None or len(shown.body) > LONGEST else list(why.marked())
+    marked = [(shown.body, 0.0)] if why is None or len(shown.body) > LONGEST else why.marked()
     largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
     return {
         "number": shown.text, "name": shown.name, "way": shown.way, "suggested": shown.suggested,
