@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from unnaive.base.errors import BadData
-from unnaive.data.missing_labels import read_partly_labelled
+from unnaive.data.partly_labelled import read_partly_labelled
 from unnaive.data.sample_weights import check_sample_weight, class_sample_weight
 from unnaive.data.soft_labels import soft_labels
 from unnaive.data.targets import class_codes, read_targets, sorted_classes

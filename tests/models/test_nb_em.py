@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import unnaive
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.data.missing_labels import read_partly_labelled
+from unnaive.data.partly_labelled import read_partly_labelled
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have the label −1")
 

@@ -7,7 +7,6 @@ updates, bit for bit. packed_documents.py defines their form in a file.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -15,7 +14,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, count_noun
 from unnaive.base.read_only import own, read_only
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Label, Sparse
@@ -23,6 +21,7 @@ from unnaive.data.count_tables import move_columns, plain_cells, plain_index, ro
 from unnaive.data.followers import count_pairs, has_pairs, no_followers, with_pairs, without_pairs
 from unnaive.data.named_counts import NamedCounts, check_seen
 from unnaive.data.products import take_columns
+from unnaive.data.remove_documents import rows_without
 from unnaive.data.targets import Targets, place_columns, sorted_classes
 from unnaive.data.vector_rows import VectorRows
 from unnaive.text.gram_units import GramUnits, which_are_grams
@@ -202,7 +201,7 @@ class KeptDocuments:
             away = replace(away, units=other.units.over(self.units.vocabulary))
         if self.vectors is not None and other.vectors is not None:
             away = replace(away, vectors=other.vectors.over(self.vectors.terms))
-        remaining = self._take(_without(self._keys().tolist(), away._keys().tolist()))
+        remaining = self._take(rows_without(self._keys().tolist(), away._keys().tolist()))
         if self.words is None:
             return remaining.in_order()
         rows = np.flatnonzero((remaining.class_docs > 0) | (self.class_docs == 0))  # classes named in advance stay
@@ -331,24 +330,6 @@ def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
     words = documents.words
     split = None if words is None or not has_pairs(words) else without_pairs(words, documents.table)
     return documents if split is None else replace(documents, words=split[0], table=split[1], followers=split[2])
-
-
-def _without(keys: list[bytes], removed: list[bytes]) -> NDArray[np.int64]:
-    """The rows that remain when each of `removed` takes away one equal row; an error if there is no equal row."""
-    away = Counter(removed)
-    remaining = []
-    for row, key in enumerate(keys):
-        if away.get(key, 0):
-            away[key] -= 1
-        else:
-            remaining.append(row)
-    if n_missing := sum(away.values()):
-        raise BadData(
-            f"{n_missing} of {count_noun(len(removed), 'document')} cannot be removed, because the model does not have "
-            "them (or has fewer copies) with the same counts, labels and weight; forget only "
-            "documents that the model was trained on"
-        )
-    return np.array(remaining, np.int64)
 
 
 def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:

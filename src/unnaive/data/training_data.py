@@ -22,8 +22,8 @@ from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.corpus import check_some_documents, check_some_labels
 from unnaive.data.fields.fields import as_documents
 from unnaive.data.kept_documents import KeptDocuments
-from unnaive.data.missing_labels import read_partly_labelled
 from unnaive.data.named_counts import NamedCounts
+from unnaive.data.partly_labelled import read_partly_labelled
 from unnaive.data.sample_weights import check_sample_weight, class_sample_weight, warn_about_shares
 from unnaive.data.targets import Targets, read_targets
 from unnaive.text.counting import TextCounter

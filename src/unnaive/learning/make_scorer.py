@@ -22,7 +22,8 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.vectors_in_training import find_field_vectors
-from unnaive.linear.term_selection import min_df_for_full_table, select_terms
+from unnaive.linear.min_df import min_df_for_full_table
+from unnaive.linear.term_selection import select_terms
 
 
 def make_scorer(

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.log_functions import xlogy
 from unnaive.base.types import Floats, Ids
 from unnaive.data.counts import Counts
-from unnaive.linear import linear
 from unnaive.linear.linear import refuse_full_table
+from unnaive.linear.min_df import frequent_terms
 from unnaive.text.vocabulary import Vocabulary
 
 
@@ -135,14 +135,7 @@ def select_terms(
     >>> select_terms(counts, ["goal", "ball", "the"], select=1)
     array([1])
     """
-    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of at least 1")
-    # with weights a document may count less than one: every seen term is in 1 document or more
-    present = np.flatnonzero(counts.df > 0 if min_df == 1 else counts.df >= min_df)
-    if not len(present):
-        reason = "check the texts and the options for reading them" if min_df == 1 else "lower min_df"
-        what = "there is no term to learn from" if min_df == 1 else f"no term is in at least {min_df} documents"
-        raise BadData(f"{what}; {reason}")
+    present = frequent_terms(counts, min_df)
     measure_and_k = check_select(select)
     if measure_and_k is None:
         return present
@@ -151,18 +144,6 @@ def select_terms(
     gains = np.atleast_2d(measure(counts.take_terms(present), per_class=name.endswith(PER_CLASS)))
     best = [present[top_k(row, k, names=_NamesAt(terms, present))] for row in gains]
     return np.unique(np.concatenate(best))
-
-
-def min_df_for_full_table(counts: Counts, min_df: int = 1) -> int:
-    """The smallest number of documents, at least `min_df`, for which a weight for every class and term fits in memory.
-
-    It depends only on the sums: the same terms are left out, whatever the order of documents.
-    """
-    df, most = np.ceil(np.asarray(counts.df)), linear.FULL_CELLS // max(1, counts.n_classes)
-    frequencies = np.sort(df[df >= min_df])[::-1]
-    if len(frequencies) <= most:
-        return min_df
-    return int(frequencies[most]) + 1  # terms with as many documents as the first that does not fit are left out too
 
 
 class _NamesAt:

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.missing_labels import read_partly_labelled
+from unnaive.data.partly_labelled import read_partly_labelled
 from unnaive.data.targets import Targets, list_labels
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits

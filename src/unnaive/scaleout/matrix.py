@@ -26,7 +26,7 @@ from unnaive.data.accumulator import LETTERS, Accumulator, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.data.arrays import find_csr_problem
 from unnaive.data.memory import table_budget, table_bytes
-from unnaive.data.missing_labels import take_labelled
+from unnaive.data.partly_labelled import take_labelled
 from unnaive.data.run_folders import TermCost
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData

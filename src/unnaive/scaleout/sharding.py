@@ -17,7 +17,7 @@ from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Label, ProgressCallback, Sparse
 from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
-from unnaive.data.missing_labels import take_labelled
+from unnaive.data.partly_labelled import take_labelled
 from unnaive.data.targets import label_matrix
 from unnaive.io.datafiles import DataFile
 from unnaive.linear.linear import Linear
