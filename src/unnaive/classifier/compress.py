@@ -8,9 +8,9 @@ thresholds are tuned again for the smaller model, on the documents that the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from unnaive.learning.vectors_in_training import has_vectors, with_vector_words
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.text.counting import TextCounter
-from unnaive.text.vocabulary import Vocabulary
 
 BITS = (16, 8)
 VECTOR_BITS = 16  # bits of the weights of vector fields, and of their marker, which has a sum of them
@@ -103,11 +102,9 @@ def _tune_again(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
         return bare
 
     def shrink(scorer: Scorer, rows: DocumentRows) -> tuple[Scorer, Ids]:
-        if scorer.kind == "label-tree":
-            from unnaive.models.label_tree.pruning import drop_unused_terms, keep_largest
-
-            tree = keep_largest(cast(Any, scorer), cast(Any, small.fitted.scorer).weights.nnz)
-            return drop_unused_terms(tree) if small.terms < small.terms_before else (tree, np.arange(scorer.n_terms))
+        alike = spec.model.shrink_alike(scorer, small.fitted.scorer, drop_terms=small.terms < small.terms_before)
+        if alike is not None:
+            return alike
         share = document_frequency(rows.X) / max(rows.X.shape[0], 1) if shared else None
         order = np.argsort(-_importance(scorer, share), kind="stable")
         columns = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
@@ -141,10 +138,9 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
     bare = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, documents=None, register=None)
     if file_size(bare, frozen=True) <= limit:
         return result(bare, True, None)
-    if bare.scorer.kind == "fasttext":
-        return _compress_fasttext(bare, limit, result)
-    if bare.scorer.kind == "label-tree":
-        return _compress_label_tree(bare, limit, result)
+    shrunk = bare.spec.model.shrink(bare, limit, lambda model: file_size(model, frozen=True), BITS)
+    if shrunk is not None:
+        return result(shrunk[0], True, shrunk[1])
     if not _is_linear(bare.scorer):
         raise UnnaiveError(
             f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.traits.title} has "
@@ -166,65 +162,6 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
             f"{least:,} with {terms}; allow more"
         )
     return result(_with_terms(bare, order[:n_kept], BITS[-1]), True, BITS[-1])
-
-
-def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
-    """Compress an imported model: fewer bits, then fewer rows, for words and hashed n-grams alike."""
-    from unnaive.models.fasttext import compressing
-
-    scorer: Any = bare.scorer
-    vocabulary = bare.vocabulary or Vocabulary()
-    for bits in BITS:
-        small = replace(bare, scorer=compressing.rounded(scorer, bits))
-        if file_size(small) <= limit:
-            return result(small, True, bits)
-    order = np.argsort(-compressing.row_importance(scorer, vocabulary), kind="stable")
-
-    def with_rows(n: int) -> FittedModel:
-        some, words = compressing.keep_rows(scorer, vocabulary, np.sort(order[:n]))
-        return replace(bare, scorer=compressing.rounded(some, BITS[-1]), vocabulary=words)
-
-    low, high = 0, len(order)  # low fits, high does not
-    while high - low > max(1, low // 100):
-        middle = (low + high) // 2
-        low, high = (middle, high) if file_size(with_rows(middle)) <= limit else (low, middle)
-    if not low:
-        raise UnnaiveError(
-            f"{limit:,} bytes are too few for a model of {len(bare.classes):,} classes, which needs "
-            f"{file_size(with_rows(1)):,} with one row; allow more"
-        )
-    return result(with_rows(low), True, BITS[-1])
-
-
-def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
-    """Compress a label tree: drop the weights nearest to 0 and, if necessary, terms without weights."""
-    from unnaive.models.label_tree import pruning
-
-    scorer: Any = bare.scorer
-
-    def with_terms_of(n: int) -> FittedModel:
-        small, terms = pruning.drop_unused_terms(pruning.keep_largest(scorer, n))
-        return replace(bare, scorer=small, vocabulary=None if bare.vocabulary is None else bare.vocabulary.take(terms))
-
-    empty = file_size(replace(bare, scorer=pruning.keep_largest(scorer, 0)), frozen=True)
-    n = (limit - empty) // 8  # a weight has a number and a column, of 4 bytes each
-    while n > 0:
-        small = replace(bare, scorer=pruning.keep_largest(scorer, n))
-        over = file_size(small, frozen=True) - limit
-        if over <= 0:
-            return result(small, True, pruning.BITS)
-        n -= -(-over // 8)
-    low, high = 0, scorer.weights.nnz  # low fits, high does not
-    while high - low > max(1, low // 500):
-        middle = (low + high) // 2
-        low, high = (middle, high) if file_size(with_terms_of(middle), frozen=True) <= limit else (low, middle)
-    if low:
-        return result(with_terms_of(low), True, pruning.BITS)
-    least = file_size(with_terms_of(1), frozen=True)
-    raise UnnaiveError(
-        f"{limit:,} bytes are too few for a tree of {len(bare.classes):,} labels, which needs "
-        f"{least:,} with one weight; allow more"
-    )
 
 
 def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:

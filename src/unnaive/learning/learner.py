@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.settings import same_value
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.training_options import TRAINING_OPTIONS, TrainingOptions
 from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
 
 
 class Learner(Protocol):
@@ -58,6 +61,17 @@ class Learner(Protocol):
         self, before: Learnt, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Learnt:
         """What it is after approximately learning or forgetting documents X with labels Y; an error for most models."""
+
+    def shrink(
+        self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
+    ) -> tuple[FittedModel, int] | None:
+        """A model of at most `limit` bytes by `size`, and the bits of its weights, for scorers of the model's own kind.
+
+        bits  the widths to try before weights are left out; None: the scorer is linear, or cannot be made smaller
+        """
+
+    def shrink_alike(self, scorer: Scorer, small: Scorer, *, drop_terms: bool) -> tuple[Scorer, Ids] | None:
+        """Another scorer of this kind made as small as `small`, and the ids of its terms; None as in `shrink`."""
 
     def check_recipe(self, recipe: dict[str, Any], n_classes: int) -> None:
         """Raise an error if the recipe of a model file (Provenance) cannot be one of this model."""

@@ -6,7 +6,7 @@ Both can be updated, merged and made to forget. scikit-learn is imported when an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
@@ -127,6 +127,16 @@ class Model(Settings, PredictingEstimator):
         """Raise an error if the recipe of a model file cannot be one of this model; most models select nothing."""
         if recipe:
             raise BadModel(f"the model in this file is {self.traits.title}, which has no recipe; train it again")
+
+    def shrink(
+        self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
+    ) -> tuple[FittedModel, int] | None:
+        """None: `compress` makes linear scorers smaller, and refuses others."""
+        return None
+
+    def shrink_alike(self, scorer: Scorer, small: Scorer, *, drop_terms: bool) -> tuple[Scorer, Ids] | None:
+        """None, as in `shrink`."""
+        return None
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""

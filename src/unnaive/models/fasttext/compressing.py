@@ -1,16 +1,47 @@
-"""Compress a fastText model: quantise rows to 16 or 8 bits, and drop the least important rows."""
+"""Compress a fastText model: quantise rows to fewer bits, and drop the least important rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Ids
+from unnaive.learning.fitted import FittedModel
 from unnaive.models.fasttext.features import END
 from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text.vocabulary import Vocabulary
+
+
+def shrink(
+    fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
+) -> tuple[FittedModel, int]:
+    """A model of at most `limit` bytes: fewer bits, then fewer rows, for words and hashed n-grams alike."""
+    scorer: Any = fitted.scorer
+    vocabulary = fitted.vocabulary or Vocabulary()
+    for width in bits:
+        small = replace(fitted, scorer=rounded(scorer, width))
+        if size(small) <= limit:
+            return small, width
+    order = np.argsort(-row_importance(scorer, vocabulary), kind="stable")
+
+    def with_rows(n: int) -> FittedModel:
+        some, words = keep_rows(scorer, vocabulary, np.sort(order[:n]))
+        return replace(fitted, scorer=rounded(some, bits[-1]), vocabulary=words)
+
+    low, high = 0, len(order)  # low fits, high does not
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if size(with_rows(middle)) <= limit else (low, middle)
+    if not low:
+        raise UnnaiveError(
+            f"{limit:,} bytes are too few for a model of {len(fitted.classes):,} classes, which needs "
+            f"{size(with_rows(1)):,} with one row; allow more"
+        )
+    return with_rows(low), bits[-1]
 
 
 def rounded(scorer: FastTextScorer, bits: int) -> FastTextScorer:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.models.estimator import DocumentsModel
@@ -19,6 +22,14 @@ class FastText(DocumentsModel):
     traits = Traits(
         "fasttext", "imported fastText model", "documents", scorer_kinds=("fasttext",), generative=False, imported=True
     )
+
+    def shrink(
+        self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
+    ) -> tuple[FittedModel, int] | None:
+        """Fewer bits, then fewer rows."""
+        from unnaive.models.fasttext.compressing import shrink
+
+        return shrink(fitted, limit, size, bits)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

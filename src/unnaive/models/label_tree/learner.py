@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from unnaive.base.settings import setting
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
+from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.label_tree import pruning
 from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.models.svm.solver import squared_hinge
@@ -90,6 +94,18 @@ class LabelTree(DocumentsModel):
         weights = csr_array(vstack(rows, format="csr"))
         link = "softmax" if exclusive else "log-odds"
         return Learnt(LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link))
+
+    def shrink(
+        self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
+    ) -> tuple[FittedModel, int] | None:
+        """Fewer weights, which keep their bits."""
+        return pruning.shrink(fitted, limit, size), pruning.BITS
+
+    def shrink_alike(self, scorer: Scorer, small: Scorer, *, drop_terms: bool) -> tuple[Scorer, Ids] | None:
+        """Another tree with as many weights as `small`."""
+        if not (isinstance(scorer, LabelTreeScorer) and isinstance(small, LabelTreeScorer)):
+            return None
+        return pruning.shrink_alike(scorer, small, drop_terms=drop_terms)
 
     def _group(self, Z: Sparse, labels: Sparse, weight: Floats) -> tuple[Ids, list[Ids]]:
         """The labels in the order of the leaves, and the groups of each level."""

@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Ids
+from unnaive.learning.fitted import FittedModel
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 
 BITS = 32  # bits of a weight
+
+
+def shrink(fitted: FittedModel, limit: int, size: Callable[[FittedModel], int]) -> FittedModel:
+    """A tree of at most `limit` bytes: without the weights nearest to 0 and, if necessary, terms without weights."""
+    scorer: Any = fitted.scorer
+
+    def with_terms_of(n: int) -> FittedModel:
+        small, terms = drop_unused_terms(keep_largest(scorer, n))
+        vocabulary = None if fitted.vocabulary is None else fitted.vocabulary.take(terms)
+        return replace(fitted, scorer=small, vocabulary=vocabulary)
+
+    n = (limit - size(replace(fitted, scorer=keep_largest(scorer, 0)))) // 8  # a number and a column, of 4 bytes each
+    while n > 0:
+        small = replace(fitted, scorer=keep_largest(scorer, n))
+        over = size(small) - limit
+        if over <= 0:
+            return small
+        n -= -(-over // 8)
+    low, high = 0, scorer.weights.nnz  # low fits, high does not
+    while high - low > max(1, low // 500):
+        middle = (low + high) // 2
+        low, high = (middle, high) if size(with_terms_of(middle)) <= limit else (low, middle)
+    if low:
+        return with_terms_of(low)
+    raise UnnaiveError(
+        f"{limit:,} bytes are too few for a tree of {len(fitted.classes):,} labels, which needs "
+        f"{size(with_terms_of(1)):,} with one weight; allow more"
+    )
+
+
+def shrink_alike(scorer: LabelTreeScorer, small: LabelTreeScorer, *, drop_terms: bool) -> tuple[LabelTreeScorer, Ids]:
+    """A tree with as many weights as `small`, if `drop_terms` without terms that have none; also the ids of its terms."""
+    tree = keep_largest(scorer, small.weights.nnz)
+    return drop_unused_terms(tree) if drop_terms else (tree, np.arange(scorer.n_terms))
 
 
 def keep_largest(scorer: LabelTreeScorer, n: int) -> LabelTreeScorer:
