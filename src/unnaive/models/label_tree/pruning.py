@@ -46,7 +46,7 @@ def shrink(fitted: FittedModel, limit: int, size: Callable[[FittedModel], int]) 
 
 
 def shrink_alike(scorer: LabelTreeScorer, small: LabelTreeScorer, *, drop_terms: bool) -> tuple[LabelTreeScorer, Ids]:
-    """A tree with as many weights as `small`, if `drop_terms` without terms that have none; also the ids of its terms."""
+    """A tree with as many weights as `small`; `drop_terms`: without terms that have none. Also the ids of its terms."""
     tree = keep_largest(scorer, small.weights.nnz)
     return drop_unused_terms(tree) if drop_terms else (tree, np.arange(scorer.n_terms))
 
