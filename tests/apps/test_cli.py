@@ -296,7 +296,7 @@ class TestEvaluateExplainInspect:
         assert run("evaluate", model, data, "--html", "page.html", "--records", "r.jsonl")[0] == 0
         assert "accuracy by training size" in (tmp_path / "page.html").read_text()
         code, _, err = run("evaluate", model, data, "--html", "page.html", "--records", data)
-        assert (code, "is not a record of an experiment" in err) == (2, True)
+        assert (code, "not a record of experiments" in err) == (2, True)
 
     def test_classes_that_do_not_match(self, run, model, tmp_path):
         (tmp_path / "test.csv").write_text("text,label\na late goal,sport\na film,art\na play,art\n")
