@@ -9,6 +9,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.folds import block_folds, folds, split_folds
 from unnaive.data.targets import one_label_matrix, read_targets
 from unnaive.data.training_data import TrainingData
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import tf_idf
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.learner import TrainingSpec
@@ -16,7 +17,7 @@ from unnaive.learning.train import _hold_out, kept_rows, out_of_fold_scores
 from unnaive.linear.term_selection import select_terms
 from unnaive.models import held_out_scores
 from unnaive.models.auto.candidates import MULTILABEL, Candidate
-from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
+from unnaive.models.auto.members import Training, fit_family, member_scores
 from unnaive.models.auto.multilabel import TOL as MULTILABEL_TOL
 from unnaive.models.auto.multilabel import _out_of_fold
 from unnaive.models.auto.search import CandidateSearch, block_splits

@@ -13,8 +13,8 @@ from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model
 from unnaive.data.word_vectors import WordVectors
-from unnaive.models.auto.vector_view import VectorView
 from unnaive.models.auto.views import VECTORS
+from unnaive.models.vectors.word_view import VectorView
 from unnaive.text.tokens import TokenRule
 
 pytestmark = pytest.mark.slow

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ids = NDArray[np.int64]  # row or column indices
+Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)
 Sparse = Any  # scipy.sparse.csr_array, which has no type stubs
 Arrays = dict[str, NDArray[Any]]  # arrays by name, as in a model file
 Label = str | int | float | bool  # the name of a class, as users give it

@@ -22,11 +22,12 @@ from unnaive.data.folds import split_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix, single_labels
 from unnaive.data.training_data import DocumentRows
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.evaluation.related_documents import find_related, group_folds
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.vectors_in_training import has_vectors
-from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
+from unnaive.models.auto.members import Training, fit_family, member_scores
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.text.gram_units import find_kinds
 

@@ -16,8 +16,8 @@ from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.field_vectors import FieldVectors
 from unnaive.data.products import take_columns
 from unnaive.data.word_vectors import WordVectors
-from unnaive.models.auto.field_view import FieldView
-from unnaive.models.auto.vector_view import VectorView
+from unnaive.models.vectors.field_view import FieldView
+from unnaive.models.vectors.word_view import VectorView
 from unnaive.text.counting import TextCounter
 from unnaive.text.field import VECTOR
 from unnaive.text.fixed_point import vector_keys

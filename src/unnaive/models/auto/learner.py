@@ -54,7 +54,6 @@ from unnaive.models.auto.search_report import make_report, without_measures
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_views import (
     AnyVectors,
-    Vectors,
     vector_candidates,
     vector_view_name,
     vectors_to_search,
@@ -64,6 +63,7 @@ from unnaive.models.auto.vector_views import (
 from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
+from unnaive.models.vectors.columns import Vectors
 from unnaive.text.vocabulary import Vocabulary
 
 # the seconds that a named budget stands for when the views are chosen by the length of the text

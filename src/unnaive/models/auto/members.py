@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Event
@@ -14,9 +13,10 @@ from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
 from unnaive.base.thread_count import thread_count
-from unnaive.base.types import Floats, Singles, Sparse
+from unnaive.base.types import Floats, Singles, Sparse, Weights
 from unnaive.data.counts import Counts
 from unnaive.data.targets import single_labels
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.smoothing import Laplace
 from unnaive.models.svm.nbsvm import log_count_ratio
@@ -24,15 +24,12 @@ from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
 
 MOST_PASSES = 200
 MANY_EMPTY = 1000  # empty documents from which on those with the same labels are merged
-CELLS_AT_ONCE = 1 << 17  # cells that are weighted at a time
 MANY = 4_500  # documents from which on the hinge is solved to 10 · tol, which saves a third of its time. That is
 # LIBLINEAR's 0.1 on the gradient: objectives are within 0.1 % of the minimum. With few documents the bias would suffer.
 DEAR = 10.0  # cost from which on a family has a solver, which may learn from a sample; naive Bayes learns from all
 SMALL_TABLE = 1 << 18  # cells up to which sums by class are one dense table
 LEAST_SPREAD = 1e-6  # mean squared distance of rows to their mean that the penalty of ridge regression assumes at least
 HINGES = ("svm", "nbsvm")  # families whose solver uses all threads
-
-Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,33 +164,6 @@ def merge_empty(X: Sparse, Y: Sparse, weight: Floats | None) -> tuple[Sparse, Sp
     rows = np.concatenate([np.flatnonzero(np.diff(X.indptr) > 0), empty[first]])
     together = np.bincount(group, weights=weight[empty])
     return csr_array(X[rows]), csr_array(Y[rows]), np.concatenate([weight[rows[: len(rows) - len(first)]], together])
-
-
-def all_cells(rows: Singles) -> Sparse:
-    """Dense rows (n_docs, n_dims) as csr_array, with their zeros."""
-    n_docs, n_dims = rows.shape
-    parts = rows.ravel(), np.tile(np.arange(n_dims), n_docs), np.arange(0, n_docs * n_dims + 1, n_dims)
-    return csr_array(parts, shape=rows.shape)
-
-
-def weight_rows(weighting: Weighting, X: Sparse, threads: int = 1) -> Sparse:
-    """The weighted documents in float32, computed in blocks that fit in the processor's cache."""
-    X = csr_array(X)
-    Z = np.empty(X.nnz, np.float32)
-    cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, CELLS_AT_ONCE)), X.shape[0]]).tolist()
-
-    def work(first: int, last: int) -> None:
-        start, end = int(X.indptr[first]), int(X.indptr[last])
-        parts = X.data[start:end], X.indices[start:end], X.indptr[first : last + 1] - start
-        Z[start:end] = weighting.apply(csr_array(parts, shape=(last - first, X.shape[1]))).data
-
-    if threads == 1 or len(cuts) <= 2:
-        for first, last in pairwise(cuts):
-            work(first, last)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, cuts[:-1], cuts[1:]))
-    return csr_array((Z, X.indices, X.indptr), shape=X.shape)
 
 
 def _complement(data: Training, alpha: float) -> Weights:

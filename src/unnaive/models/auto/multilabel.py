@@ -14,19 +14,21 @@ from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import rarest_classes, split_folds
 from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
 from unnaive.learning.learnt import HeldOutScores
 from unnaive.learning.tuning import best_cut
 from unnaive.models.auto.candidates import DENSE_MULTILABEL, Candidate
-from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
+from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.sampling import draw_rows
 from unnaive.models.auto.search import N_PARTS
 from unnaive.models.auto.steps import Steps
-from unnaive.models.auto.vector_views import Vectors, make_vector_view, vector_view_name
+from unnaive.models.auto.vector_views import make_vector_view, vector_view_name
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
+from unnaive.models.vectors.columns import Vectors
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.base.types import Floats, Ids, Sparse, Weights
 from unnaive.data.products import take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
-from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
+from unnaive.models.auto.members import HINGES, Training, fit_family
 from unnaive.models.auto.plan import fitting_work
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import draw_rows, sample_rows
 from unnaive.models.auto.steps import Steps
-from unnaive.models.auto.vector_view import round_weights
-from unnaive.models.auto.vector_views import AnyVectors, AnyView, is_of_words, make_vector_view, vector_view_name
+from unnaive.models.auto.vector_views import AnyVectors, VectorsView, is_of_words, make_vector_view, vector_view_name
 from unnaive.models.auto.views import View, select_views
+from unnaive.models.vectors.word_view import round_weights
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # solver tolerance: a smaller one takes twice the time and changes accuracy only within noise
@@ -111,7 +111,7 @@ def _fit_view(
     return weights, offset
 
 
-def _train_on_vectors(view: AnyView, X: Sparse, **others: Any) -> Training:
+def _train_on_vectors(view: VectorsView, X: Sparse, **others: Any) -> Training:
     return Training.of_rows(view.rows(X), **others)
 
 

@@ -13,10 +13,11 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.elimination import SHRINK, Judged, best_of_families, count_going_on, find_helpful
-from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
+from unnaive.models.auto.members import Training, fit_family, member_scores
 from unnaive.models.auto.pool_weights import (
     PoolWeights,
     fit_pool,

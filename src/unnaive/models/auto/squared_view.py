@@ -20,10 +20,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Ids, Singles, Sparse
+from unnaive.base.types import Ids, Singles, Sparse, Weights
+from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import TermVectors, normalise_rows
-from unnaive.models.auto.members import Weights, weight_rows
 
 MOST_DOCUMENTS = 2_000  # documents above which the view is left out; its solver learns from at most so many
 MOST_DIMS = 100  # dimensions of the whitened vectors that are used; a document has a number for each pair of them

@@ -8,14 +8,12 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.field_vectors import FieldVectors
 from unnaive.data.word_vectors import TermVectors
 from unnaive.models.auto.candidates import DENSE, SQUARED, Candidate
-from unnaive.models.auto.field_view import FieldView
 from unnaive.models.auto.squared_view import MOST_DOCUMENTS, SquaredVectors, SquaredView
-from unnaive.models.auto.vector_view import VectorView
 from unnaive.models.auto.views import SQUARES, VECTORS, field_view_name
+from unnaive.models.vectors.columns import AnyView, Vectors, make_view
 
-Vectors = TermVectors | FieldVectors
 AnyVectors = Vectors | SquaredVectors  # the input of a view of vectors
-AnyView = VectorView | SquaredView | FieldView
+VectorsView = AnyView | SquaredView
 
 
 def vector_view_name(vectors: AnyVectors) -> str:
@@ -25,11 +23,9 @@ def vector_view_name(vectors: AnyVectors) -> str:
     return SQUARES if isinstance(vectors, SquaredVectors) else VECTORS
 
 
-def make_vector_view(X: Sparse, vectors: AnyVectors, weight: Floats | None = None) -> AnyView:
+def make_vector_view(X: Sparse, vectors: AnyVectors, weight: Floats | None = None) -> VectorsView:
     """The view of vectors, fitted on the columns of these vectors in training documents (n_docs, n_columns)."""
-    if isinstance(vectors, FieldVectors):
-        return FieldView.of(X, weight)
-    return SquaredView.of(vectors) if isinstance(vectors, SquaredVectors) else VectorView.of(X, vectors, weight)
+    return SquaredView.of(vectors) if isinstance(vectors, SquaredVectors) else make_view(X, vectors, weight)
 
 
 def vector_candidates(vectors: AnyVectors) -> Sequence[Candidate]:

@@ -50,7 +50,7 @@ from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, Multinomial
 from unnaive.models.svm.solver import softmax
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_views import Vectors
+    from unnaive.models.vectors.columns import Vectors
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         active: Ids | None, vectors: Sequence[Vectors],
     ) -> Scorer:  # fmt: skip
         """`learn` with vectors beside the words; as they may be negative, GIS and naive Bayes cannot use them."""
-        from unnaive.models.vector_columns import VectorColumns
+        from unnaive.models.vectors.columns import VectorColumns
 
         if self.solver != "lbfgs" or self.prior != "zero" or self.start != "zero":
             raise UnnaiveError(

@@ -24,7 +24,7 @@ from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.solver import squared_hinge
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_views import Vectors
+    from unnaive.models.vectors.columns import Vectors
 
 
 class HingeModel(LinearAttributes, IteratedModel):
@@ -76,7 +76,7 @@ class HingeModel(LinearAttributes, IteratedModel):
         scale: Callable[[Sparse], Floats] | None = None,
     ) -> Scorer:  # fmt: skip
         """Fit on word columns `active` and on vectors; `scale` is computed from the words."""
-        from unnaive.models.vector_columns import VectorColumns
+        from unnaive.models.vectors.columns import VectorColumns
 
         X = csr_array(X)
         columns = VectorColumns.of(X, active, vectors, sample_weight)

@@ -19,7 +19,7 @@ from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.learner import HingeModel
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_views import Vectors
+    from unnaive.models.vectors.columns import Vectors
 
 
 def log_count_ratio(counts: Counts, alpha: float) -> Floats:

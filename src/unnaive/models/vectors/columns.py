@@ -9,13 +9,22 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.field_vectors import FieldVectors
 from unnaive.data.products import take_columns
 from unnaive.data.weighting import document_frequency
 from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
-from unnaive.models.auto.vector_view import round_weights
-from unnaive.models.auto.vector_views import AnyView, Vectors, make_vector_view
+from unnaive.models.vectors.field_view import FieldView
+from unnaive.models.vectors.word_view import VectorView, round_weights
+
+Vectors = TermVectors | FieldVectors
+AnyView = VectorView | FieldView
+
+
+def make_view(X: Sparse, vectors: Vectors, weight: Floats | None = None) -> AnyView:
+    """The view of vectors, fitted on the columns of these vectors in training documents (n_docs, n_columns)."""
+    return FieldView.of(X, weight) if isinstance(vectors, FieldVectors) else VectorView.of(X, vectors, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +47,7 @@ class VectorColumns:
         """Fit on training documents X (n_docs, n_terms); the columns `active` are words, all of them if None."""
         seen = document_frequency(X) > 0
         words = np.flatnonzero(seen) if active is None else active[seen[active]]
-        views = tuple((item, make_vector_view(take_columns(X, item.columns), item, weight)) for item in vectors)
+        views = tuple((item, make_view(take_columns(X, item.columns), item, weight)) for item in vectors)
         return cls(words, views, X.shape[1])
 
     def beside(self, Z: Sparse, X: Sparse) -> Sparse:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.base.types import Floats, Singles, Sparse
+from unnaive.base.types import Floats, Singles, Sparse, Weights
+from unnaive.data.weighted_rows import all_cells, weight_rows
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
-from unnaive.models.auto.members import Weights, all_cells, weight_rows
 
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are computed at a time

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Sparse, Weights
+from unnaive.data.weighted_rows import all_cells
 from unnaive.data.weighting import Weighting
-from unnaive.models.auto.members import Weights, all_cells
 from unnaive.text.fixed_point import STEPS, ZERO, Cells, from_cells
 
 LEAST_SPREAD = 1e-6
