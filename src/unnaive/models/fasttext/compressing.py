@@ -16,7 +16,7 @@ from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text.vocabulary import Vocabulary
 
 
-def shrink(
+def shrink_fasttext(
     fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
 ) -> tuple[FittedModel, int]:
     """A model of at most `limit` bytes: fewer bits, then fewer rows, for words and hashed n-grams alike."""

@@ -27,9 +27,9 @@ class FastText(DocumentsModel):
         self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
     ) -> tuple[FittedModel, int] | None:
         """Fewer bits, then fewer rows."""
-        from unnaive.models.fasttext.compressing import shrink
+        from unnaive.models.fasttext.compressing import shrink_fasttext
 
-        return shrink(fitted, limit, size, bits)
+        return shrink_fasttext(fitted, limit, size, bits)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

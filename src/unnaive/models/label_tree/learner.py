@@ -99,7 +99,7 @@ class LabelTree(DocumentsModel):
         self, fitted: FittedModel, limit: int, size: Callable[[FittedModel], int], bits: Sequence[int]
     ) -> tuple[FittedModel, int] | None:
         """Fewer weights, which keep their bits."""
-        return pruning.shrink(fitted, limit, size), pruning.BITS
+        return pruning.shrink_label_tree(fitted, limit, size), pruning.BITS
 
     def shrink_alike(self, scorer: Scorer, small: Scorer, *, drop_terms: bool) -> tuple[Scorer, Ids] | None:
         """Another tree with as many weights as `small`."""

@@ -17,7 +17,7 @@ from unnaive.models.label_tree.scorer import LabelTreeScorer
 BITS = 32  # bits of a weight
 
 
-def shrink(fitted: FittedModel, limit: int, size: Callable[[FittedModel], int]) -> FittedModel:
+def shrink_label_tree(fitted: FittedModel, limit: int, size: Callable[[FittedModel], int]) -> FittedModel:
     """A tree of at most `limit` bytes: without the weights nearest to 0 and, if necessary, terms without weights."""
     scorer: Any = fitted.scorer
 
