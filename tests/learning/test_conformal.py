@@ -140,6 +140,26 @@ def test_documents_with_several_labels_are_covered_as_promised():
     assert not ConformalScores.of(*drawn_sets(20, 0), multilabel=True).covers_several(0.99)
 
 
+MANY, FEW, FIVE = np.arange(1.0, 31.0), np.array([50.0, 60.0, 70.0]), np.arange(1.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("single", "several", "limit", "said"),
+    [
+        (MANY, MANY, 28.0, "; this holds for documents with one label and for documents with several"),
+        (MANY, FEW, 50.0, "; too few held-out documents have more than one label for"),
+        (FEW, MANY, 50.0, "; too few held-out documents have one label for"),
+        (FIVE, FIVE, 5.0, "; too few held-out documents have one label, or more than one, for"),
+    ],
+)
+def test_a_kind_with_too_few_documents_has_no_separate_guarantee(single, several, limit, said):
+    """By hand: of 30 scores 90 % are the 28th of 31 ranks, of 33 together the 31st of 34, of ten the 10th of 11."""
+    scores = ConformalScores(Ladder.of(single, MOST), (), Ladder.of(several, MOST))
+    assert scores.limits(0.9, 1).tolist() == [limit]
+    (sentence,) = describe_sets(scores, ["a"], 0.9, multilabel=True)
+    assert said in sentence
+
+
 class TestRareClasses:
     """Classes with too few held-out documents share a threshold: alone they would be in every set."""
 

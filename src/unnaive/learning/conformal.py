@@ -1,10 +1,11 @@
 """Conformal prediction sets: sets of labels that contain the right label with a given confidence.
 
 A set contains every class whose nonconformity −log p is below the quantile of held-out documents for their true class.
-This guarantees coverage for documents from the distribution of the training data, for any model; it does not hold if
-new documents differ. `by_class` guarantees the coverage of every class separately; classes with too few held-out
-documents are covered together. Sadinle, Lei and Wasserman (2019) call such sets least ambiguous: they are the smallest
-on average among all sets with that coverage.
+For one model and documents that it has not learnt from (split conformal prediction), the coverage of documents from the
+same source is exact. Ours is nearly so: held-out documents are scored by models trained on other folds (cross-fitting),
+new ones by one trained on all documents. It does not hold if new documents differ. `by_class` guarantees the coverage
+of every class separately; classes with too few held-out documents are covered together. Sadinle, Lei and Wasserman
+(2019) call such sets least ambiguous: they are the smallest on average among all sets with that coverage.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class ConformalScores:
 
     In multilabel data, documents with more than one label have larger scores and are rarer. Sets from the scores of all
     documents would contain all labels of 9 in 10 documents, but only of 6 or 7 in 10 of those with more than one label.
-    So there are two guarantees, one for documents with one label and one for the others, and a set satisfies both.
+    So there are two guarantees, one for documents with one label and one for the others, and a set satisfies both. If
+    one kind has too few held-out documents, it has no separate guarantee, and a set satisfies that of all documents.
     """
 
     overall: Ladder
@@ -168,9 +170,15 @@ class ConformalScores:
         """The maximum nonconformity in a set."""
         if self.several is None:
             return self.overall.threshold(confidence, MOST)
-        enough = [ladder.threshold(confidence, MOST) for ladder in (self.overall, self.several)]
-        finite = [limit for limit in enough if np.isfinite(limit)]
-        return max(finite) if finite else float("inf")
+        limits = [ladder.threshold(confidence, MOST) for ladder in (self.overall, self.several)]
+        finite = [limit for limit in limits if np.isfinite(limit)]
+        if len(finite) < len(limits):
+            finite.append(_threshold_together([self.overall, self.several], confidence))
+        return max(finite)
+
+    def covers_single(self, confidence: float) -> bool:
+        """Whether enough documents with one label were held out for a separate guarantee."""
+        return bool(np.isfinite(self.overall.threshold(confidence, MOST)))
 
     def covers_several(self, confidence: float) -> bool:
         """Whether enough documents with more than one label were held out for a separate guarantee."""
@@ -291,9 +299,11 @@ def describe_sets(
         return [f"sets contain the label of {share} of documents like the training documents"]
     if not by_class:
         whole = f"sets contain all labels of about {share} of documents like the training documents"
-        if scores.covers_several(confidence):
+        single, several = scores.covers_single(confidence), scores.covers_several(confidence)
+        if single and several:
             return [f"{whole}; this holds for documents with one label and for documents with several"]
-        return [f"{whole}; too few held-out documents have more than one label for a separate guarantee"]
+        too_few = "more than one label" if single else "one label" if several else "one label, or more than one,"
+        return [f"{whole}; too few held-out documents have {too_few} for a separate guarantee"]
     sentences = [f"for each class, sets contain it in {share} of the documents that have it"]
     pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
     if pooled:
