@@ -1,11 +1,16 @@
 """Models of sums are trained on rows whose terms are in any order; everything else on ordered rows."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 from unnaive import TextClassifier
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.train import train
+from unnaive.text import native
+from unnaive.text.backend import BACKEND
 from unnaive.text.tokens import TokenRule
 
 RNG = np.random.default_rng(0)
@@ -29,3 +34,25 @@ def test_rows_are_ordered_where_a_document_may_have_several_labels():
     for targets, ordered in ((labels, True), (LABELS, False)):
         X = TrainingData.of_texts(TEXTS, targets, TokenRule(), sums_only=True).rows.X
         assert bool(X.has_sorted_indices) == ordered
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="the kernel is not built")
+@pytest.mark.parametrize("options", [{}, {"stem": "porter"}, {"ngrams": (1, 2)}, {"n_jobs": 2}])
+def test_the_first_prediction_uses_the_table_that_training_has(options, monkeypatch):
+    model = TextClassifier("multinomial", **options).fit(TEXTS, LABELS)
+    copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]  # noqa: S301
+    made = []
+    monkeypatch.setattr(native.NativeEngine, "__init__", lambda *_, **__: made.append(1))
+    found = model.predict_proba(TEXTS), model.predict(TEXTS)
+    assert made == []
+    monkeypatch.undo()
+    for other in copies:  # which build a table of their own
+        assert other.vocabulary_.table is None
+        assert np.array_equal(other.predict_proba(TEXTS), found[0])
+        assert np.array_equal(other.predict(TEXTS), found[1])
+
+
+def test_a_model_of_chosen_terms_builds_its_own_table():
+    model = TextClassifier("multinomial", min_df=3).fit(TEXTS, LABELS)
+    assert model.vocabulary_.table is None
+    assert list(model.predict(TEXTS)) == list(copy.deepcopy(model).predict(TEXTS))

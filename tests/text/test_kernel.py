@@ -489,7 +489,7 @@ def linear_model(rng, n_classes, n_terms, sparse, scale):
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.slow
 def test_decisions_are_those_of_the_float64_scores(n_classes, fast, monkeypatch):
-    monkeypatch.setattr(native, "FAST_CELLS", 1 << 23 if fast else 0)
+    monkeypatch.setattr(native, "MEMORY_SHARE", 16 if fast else 1 << 60)
     monkeypatch.setattr(native, "FAST_SHARE", 0)
     rng = np.random.default_rng(n_classes)
     texts = [" ".join(f"w{rng.zipf(1.3) % 300}" for _ in range(length)) for length in (0, 1, 2, 5, 40, 400) * 5]
@@ -618,11 +618,24 @@ def test_scores_of_few_texts_and_of_many_agree():
     assert np.array_equal(scorer.best(texts), scorer.scores(texts).argmax(axis=1))
 
 
-def test_arcs_by_term_are_the_columns_of_the_matrix():
-    matrix = random_array((9, 40), density=0.3, format="csr", rng=np.random.default_rng(1))
-    columns = matrix.tocsc()
-    found = kernel.by_term(matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64), 40)
-    assert all(map(np.array_equal, found, (columns.data, columns.indices, columns.indptr)))
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("ascending", [True, False])
+def test_scores_are_those_of_a_sparse_product(index, ascending):
+    """Of 9,000 terms, one block of 4,096 after another is laid out if columns ascend."""
+    drawn = np.random.default_rng(1)
+    n = 9_000
+    arcs = random_array((7, n), density=0.3, format="csr", rng=drawn)
+    if not ascending:
+        arcs = csr_array((arcs.data[::-1], arcs.indices[::-1], (arcs.nnz - arcs.indptr)[::-1]), shape=arcs.shape)
+    arcs.indices, arcs.indptr = arcs.indices.astype(index), arcs.indptr.astype(index)
+    vocabulary = Vocabulary([f"w{number}" for number in drawn.permutation(n)])
+    model = {"class_background": drawn.normal(size=7), "term_background": drawn.normal(size=n)}
+    texts = [" ".join(vocabulary.terms[term] for term in drawn.integers(n, size=40)) for _ in range(200)]
+    ours, reference = (
+        TextScorer(TokenRule(), vocabulary, arcs, **model, backend=backend) for backend in ("native", "reference")
+    )
+    assert np.array_equal(ours.scores(texts), reference.scores(texts))
+    assert np.array_equal(ours.best(texts), ours.scores(texts).argmax(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -630,8 +643,13 @@ def test_arcs_by_term_are_the_columns_of_the_matrix():
     [([0, 40], [0, 2]), ([0, -1], [0, 2]), ([0, 1], [0, 3]), ([0, 1], [1, 2]), ([0, 1], [0, 2, 1, 2])],
 )
 def test_arcs_that_do_not_fit_are_refused(terms, ends):
+    engine = native.NativeEngine(TokenRule(), Vocabulary([f"w{n}" for n in range(40)]), 1).kernel
+    of_classes = np.zeros(len(ends) - 1)
     with pytest.raises(ValueError, match="do not fit each other"):
-        kernel.by_term(np.ones(2), np.array(terms, np.int64), np.array(ends, np.int64), 40)
+        kernel.Scorer(
+            engine, np.ones(2), np.array(terms, np.int64), np.array(ends, np.int64), of_classes, np.zeros(40),
+            of_classes, binary=False, fast=True, columns=np.zeros(0, np.int64),
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -695,7 +713,7 @@ def test_the_order_of_slots_changes_no_count():
 def test_the_columns_of_a_scorer_have_every_place_once(columns):
     engine = native.NativeEngine(TokenRule(), Vocabulary(["aa", "bb"]), 1).kernel
     none, zeros = np.zeros(0, np.int64), np.zeros(2)
-    arrays = {"arcs": np.zeros(4), "arc_class": none.astype(np.int32), "ends": none, "class_background": zeros}
+    arrays = {"arcs": np.zeros(4), "arc_columns": none, "ends": none, "class_background": zeros}
     arrays |= {"term_background": zeros, "bias": zeros, "columns": np.array(columns, np.int64)}
     with pytest.raises(ValueError, match="every place once"):
         kernel.Scorer(engine, **arrays, binary=False, fast=True)

@@ -267,6 +267,17 @@ def return_small_blocks() -> None:
     _call_glibc("malloc_trim", 0)
 
 
+def find_machine_bytes() -> int | None:
+    """The memory that processes of this machine or container may use in all, in bytes; None if unknown."""
+    try:
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+    with suppress(OSError, ValueError):  # no limit, or "max"
+        return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return machine
+
+
 def find_resident_bytes() -> int | None:
     """The resident memory of this process in bytes, including pages of mapped files; None if unknown."""
     try:

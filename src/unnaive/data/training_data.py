@@ -134,7 +134,7 @@ class TrainingData:
         else:
             X, units = counter.count_with_units(documents)
         weight = check_sample_weight(sample_weight, len(documents))
-        data = cls.of_rows(X, targets, counter.vocabulary, weight, units, token_rule=rule, n_jobs=n_jobs)
+        data = cls.of_rows(X, targets, counter.final_vocabulary(), weight, units, token_rule=rule, n_jobs=n_jobs)
         return data.checked() if check else data
 
     @classmethod

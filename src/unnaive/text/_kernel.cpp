@@ -170,7 +170,6 @@ void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32
 struct HeldScorer {
   std::vector<nb::object> owners;
   Engine& engine;
-  Linear linear;
   Scorer scorer;
 };
 
@@ -208,30 +207,37 @@ nb::tuple take_files(FilesAhead& ahead) {
   return numpy_files(std::move(texts));
 }
 
-Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends,
+constexpr const char* kMisfit = "the arrays of a linear model do not fit each other";
+
+// The sparse weights of a linear model, a row for each class.
+template <class Index>
+void set_arcs(Linear& linear, const Doubles& arcs, const Vector<Index>& columns, const Vector<Index>& ends) {
+  require(ends.size() == linear.classes + 1 && arcs.size() == columns.size(), kMisfit);
+  check_starts(ends.data(), ends.size(), arcs.size(), kMisfit);
+  require(ends.data()[0] == 0 && static_cast<size_t>(ends.data()[linear.classes]) == arcs.size(), kMisfit);
+  check_inside(columns.data(), columns.size(), static_cast<int64_t>(linear.terms), kMisfit);
+  linear.set_arcs(arcs.data(), columns.data(), ends.data());
+}
+
+// `arcs` are dense weights (terms, classes) if `ends` is empty, else sparse ones.
+template <class Index>
+Linear linear_of(const Doubles& arcs, const Vector<Index>& columns, const Vector<Index>& ends,
                  const Doubles& class_background, const Doubles& term_background, const Doubles& bias, bool binary) {
   Linear linear;
   linear.classes = bias.size();
   linear.terms = term_background.size();
   linear.class_background = class_background.data();
-  linear.term_background = term_background.data();
   linear.bias = bias.data();
   linear.binary = binary;
-  bool right = class_background.size() == linear.classes;
-  if (ends.size() == 0) {
-    linear.dense = arcs.data();
-    right = right && arcs.size() == linear.classes * linear.terms;
+  linear.parts = Array<TermPart>(linear.terms + 1);
+  for (size_t t = 0; t < linear.terms; ++t) linear.parts[t].background = term_background.data()[t];
+  require(class_background.size() == linear.classes, kMisfit);
+  if (ends.size()) {
+    set_arcs(linear, arcs, columns, ends);
   } else {
-    linear.arc = arcs.data();
-    linear.arc_class = arc_class.data();
-    linear.ends = ends.data();
-    right = right && ends.size() == linear.terms + 1 && arcs.size() == arc_class.size() && ends.data()[0] == 0 &&
-            ends.data()[linear.terms] == static_cast<int64_t>(arcs.size());
-    for (size_t t = 0; right && t < linear.terms; ++t) right = ends.data()[t] <= ends.data()[t + 1];
-    for (size_t k = 0; right && k < arcs.size(); ++k)
-      right = arc_class.data()[k] >= 0 && static_cast<size_t>(arc_class.data()[k]) < linear.classes;
+    require(arcs.size() == linear.classes * linear.terms, kMisfit);
+    linear.dense = arcs.data();
   }
-  if (!right) throw nb::value_error("the arrays of a linear model do not fit each other");
   return linear;
 }
 
@@ -249,46 +255,29 @@ std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
   return order;
 }
 
-void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vector<int32_t> arc_class,
-                 Vector<int64_t> ends, Doubles class_background, Doubles term_background, Doubles bias, bool binary,
+template <class Index>
+void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vector<Index> arc_columns,
+                 Vector<Index> ends, Doubles class_background, Doubles term_background, Doubles bias, bool binary,
                  bool fast, const Vector<int64_t>& columns) {
   Engine& engine = nb::cast<Engine&>(engine_object);
-  const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
+  Linear linear = linear_of(arcs, arc_columns, ends, class_background, term_background, bias, binary);
   if (linear.terms != size(engine)) throw nb::value_error("there must be weights for every term");
-  std::vector<nb::object> owners{engine_object,
-                                 nb::cast(arcs),
-                                 nb::cast(arc_class),
-                                 nb::cast(ends),
-                                 nb::cast(class_background),
-                                 nb::cast(term_background),
-                                 nb::cast(bias)};
-  new (self)
-      HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, permutation(columns, linear.terms), fast)};
-}
-
-// A sparse matrix of classes × terms in the order of terms: (values, their classes, the end of each term).
-nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vector<int64_t>& ends, size_t n_terms) {
-  bool right = ends.size() > 0 && arcs.size() == terms.size() && ends.data()[0] == 0 &&
-               ends.data()[ends.size() - 1] == static_cast<int64_t>(arcs.size());
-  for (size_t c = 0; right && c + 1 < ends.size(); ++c) right = ends.data()[c] <= ends.data()[c + 1];
-  for (size_t k = 0; right && k < terms.size(); ++k)
-    right = terms.data()[k] >= 0 && static_cast<size_t>(terms.data()[k]) < n_terms;
-  if (!right) throw nb::value_error("the arrays of a sparse matrix do not fit each other");
-  TermArcs found(arcs.data(), terms.data(), ends.data(), ends.size() - 1, n_terms);
-  return nb::make_tuple(numpy_of(std::move(found.arc)), numpy_of(std::move(found.arc_class)),
-                        numpy_of(std::move(found.ends)));
+  std::vector<nb::object> owners{engine_object, nb::cast(class_background), nb::cast(bias)};
+  if (linear.dense) owners.push_back(nb::cast(arcs));
+  std::vector<uint32_t> order = permutation(columns, linear.terms);
+  new (self) HeldScorer{std::move(owners), engine, Scorer(engine, std::move(linear), std::move(order), fast)};
 }
 
 // The engine may have counted texts with new terms, which have no weights.
 void check_terms_of(const HeldScorer& self) {
-  require(self.engine.terms().size() == self.linear.terms, "there must be weights for every term");
+  require(self.engine.terms().size() == self.scorer.linear().terms, "there must be weights for every term");
 }
 
 // (scores, number of known term occurrences of each text). If a class leads by more than `clear`, its score is 0 and
 // the others are −∞.
 nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
   const Held input = hold(texts, limit);
-  NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
+  NumpyArray<double> out(nb::make_tuple(input.documents.count, self.scorer.linear().classes));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
@@ -343,7 +332,9 @@ NB_MODULE(_kernel, m) {
       .def("forget", &forget, "known"_a)
       .def("terms", &terms);
   nb::class_<HeldScorer>(m, "Scorer")
-      .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
+      .def("__init__", &make_scorer<int32_t>, "engine"_a, "arcs"_a, "arc_columns"_a, "ends"_a, "class_background"_a,
+           "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
+      .def("__init__", &make_scorer<int64_t>, "engine"_a, "arcs"_a, "arc_columns"_a, "ends"_a, "class_background"_a,
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
       .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
@@ -362,7 +353,6 @@ NB_MODULE(_kernel, m) {
   // for tests: choose the portable loops or those for this processor; returns whether the latter were in use
   m.def("use_wide", [](bool wide) { return loops.exchange(loops_for(wide && has_wide())) != &kPlainLoops; });
   m.def("all_str", &all_str, "texts"_a);
-  m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   add_vocabularies(m);
   add_characters(m);
 }

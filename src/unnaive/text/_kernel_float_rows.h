@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "_kernel_linear.h"
@@ -70,27 +71,52 @@ class FloatRows {
 
   // Weights in the engine's order of terms, minus their mean over the classes, which changes no lead.
   FloatRows(const Linear& linear, const std::vector<uint32_t>& columns)
-      : linear_(linear),
+      : linear_(&linear),
         groups_((linear.classes + 3) / 4),
         add_(add_rows_for(groups_)),
-        rows_(linear.terms * groups_ + 1) {
-    std::vector<double> row(linear.classes);
-    auto* out = reinterpret_cast<float*>(rows_.data());
-    for (size_t t = 0; t < linear.terms; ++t, out += 4 * groups_) {
-      const size_t column = columns.empty() ? t : columns[t];
-      linear.row(column, row.data());
-      double mean = 0;
-      for (const double weight : row) mean += weight / static_cast<double>(row.size());
-      for (size_t c = 0; c < row.size(); ++c) {
-        out[c] = static_cast<float>(row[c] - mean);
-        largest_ = larger(largest_, row[c] - mean);
-        largest_weight_ = larger(largest_weight_, linear.magnitude(column, c, row[c]));
-      }
+        rows_(Array<Four>::unset(linear.terms * groups_ + 1)) {
+    const std::vector<double> base = centred_background();
+    const auto [least, most] = std::minmax_element(base.begin(), base.begin() + static_cast<ptrdiff_t>(linear.classes));
+    Largest background, bias;
+    for (size_t c = 0; c < linear.classes; ++c) {
+      background.add(linear.class_background[c]);
+      bias.add(linear.bias[c]);
     }
-    for (size_t c = 0; c < linear.classes; ++c) largest_bias_ = larger(largest_bias_, linear.bias[c]);
+    std::vector<double> space(base.size());
+    double* __restrict row = space.data();
+    std::vector<uint32_t> place(columns.size());
+    for (size_t t = 0; t < columns.size(); ++t) place[columns[t]] = static_cast<uint32_t>(t);
+    const auto row_of = [&](size_t column) {
+      return reinterpret_cast<float*>(rows_.data() + (place.empty() ? column : place[column]) * groups_);
+    };
+    Largest centred, whole;
+    for (size_t column = 0; column < linear.terms; ++column) {
+      if (column + kLead < linear.terms) {
+        const float* later = row_of(column + kLead);
+        for (size_t c = 0; c < std::min<size_t>(base.size(), 64); c += 16) __builtin_prefetch(later + c, 1);
+      }
+      double sum = 0;
+      linear.each_weight(column, [&](size_t, double weight) { sum += weight; });
+      const double mean = sum / static_cast<double>(linear.classes);
+      for (size_t c = 0; c < base.size(); ++c) row[c] = base[c] - mean;
+      // the other classes are between those with the smallest and the largest background
+      centred.add(*least - mean);
+      centred.add(*most - mean);
+      double weights = 0;
+      linear.each_weight(column, [&](size_t c, double weight) {
+        weights += std::fabs(weight);
+        centred.add(row[c] += weight);
+      });
+      whole.add(2 * (weights + std::fabs(linear.parts[column].background) + background.value()));
+      float* __restrict out = row_of(column);
+      for (size_t c = 0; c < base.size(); ++c) out[c] = static_cast<float>(row[c]);
+    }
+    largest_ = std::max(kLeast, centred.value());
+    largest_weight_ = std::max(kLeast, whole.value());
+    largest_bias_ = bias.value();
   }
 
-  void start(FloatSums& sums) const { sums.start(groups_, linear_.classes); }
+  void start(FloatSums& sums) const { sums.start(groups_, linear_->classes); }
 
   void fetch(uint32_t term) const {
     // computed as an integer: for a word that is not a term the address is invalid, and prefetching it does no harm
@@ -110,7 +136,7 @@ class FloatRows {
   // within that of n additions.
   void add_cells(const int32_t* terms, const int32_t* counts, size_t cells, FloatSums& sums) const {
     for (size_t i = 0; i < cells; ++i) {
-      const auto n = static_cast<size_t>(linear_.binary ? 1 : counts[i]);
+      const auto n = static_cast<size_t>(linear_->binary ? 1 : counts[i]);
       const Four* row = rows_.data() + static_cast<size_t>(terms[i]) * groups_;
       for (size_t g = 0; g < groups_; ++g) sums.batch[g] += static_cast<float>(n) * row[g];
       sums.terms += n;
@@ -122,8 +148,8 @@ class FloatRows {
   Lead lead(const FloatSums& sums) const {
     double best = -std::numeric_limits<double>::infinity(), second = best;
     size_t found = 0;
-    for (size_t c = 0; c < linear_.classes; ++c) {
-      const double score = sums.totals[c] + linear_.bias[c];
+    for (size_t c = 0; c < linear_->classes; ++c) {
+      const double score = sums.totals[c] + linear_->bias[c];
       if (score > best) {
         second = best;
         best = score;
@@ -136,10 +162,31 @@ class FloatRows {
   }
 
  private:
-  // Infinite values, and values that might overflow in float32, make every lead uncertain.
-  static double larger(double most, double value) {
-    return std::fabs(value) < kMost ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
+  // The background of the classes minus its mean, and zeros up to a whole group.
+  std::vector<double> centred_background() const {
+    std::vector<double> centred(4 * groups_);
+    const double* background = linear_->class_background;
+    const double mean =
+        std::accumulate(background, background + linear_->classes, 0.0) / static_cast<double>(linear_->classes);
+    for (size_t c = 0; c < linear_->classes; ++c) centred[c] = background[c] - mean;
+    return centred;
   }
+
+  // The largest of absolute values. Infinite values, and values that might overflow in float32, make every lead
+  // uncertain.
+  class Largest {
+   public:
+    void add(double value) {
+      const double size = std::fabs(value);
+      most_ = most_ < size ? size : most_;
+      odd_ |= !(size < kMost);
+    }
+    double value() const { return odd_ ? std::numeric_limits<double>::infinity() : most_; }
+
+   private:
+    double most_ = 0;
+    bool odd_ = false;
+  };
 
   // A bound of the error of a lead compared with float64 scores: twice the bound for one score, which has two parts.
   // float32, for centred weights of at most w: n·w·2⁻²⁴ for rounding the weights, n·w·b·2⁻²⁴ for adding b of them one
@@ -152,10 +199,11 @@ class FloatRows {
            std::ldexp(largest_bias_, -50);
   }
 
+  static constexpr size_t kLead = 32;         // terms between a prefetch and its use
   static constexpr double kMost = 1e24;       // 2³² · 256 times this value is still finite in float32
   static constexpr double kLeast = 0x1p-120;  // its rounding bound exceeds values that underflow
 
-  Linear linear_;
+  const Linear* linear_ = nullptr;
   size_t groups_ = 0;
   AddRows add_ = nullptr;
   Array<Four> rows_;

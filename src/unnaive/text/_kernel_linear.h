@@ -1,63 +1,85 @@
-// A linear model in the kernel: its weights as they are stored, and sparse weights by term.
+// A linear model in the kernel: dense weights, or sparse weights by term.
 #pragma once
-#include <cmath>
+#include <utility>
+#include <vector>
 
 #include "_kernel_memory.h"
 
 namespace unnaive {
 
-// score(c) = bias[c] + Σ_t n_t (arcs[c, t] + term_background[t] + class_background[c])
+// A sparse weight and its class.
+struct Arc {
+  double weight;
+  int32_t of_class;
+};
+
+// What is added to all weights of a term, and the first of its arcs, which end where those of the next term start.
+struct TermPart {
+  double background;
+  int64_t start;
+};
+
+// score(c) = bias[c] + Σ_t n_t (arcs[c, t] + background[t] + class_background[c])
 struct Linear {
   size_t classes = 0, terms = 0;
   const double* dense = nullptr;  // (terms, classes), or:
-  const int64_t* ends = nullptr;  // term t has the arcs ends[t] … ends[t + 1] − 1 of:
-  const int32_t* arc_class = nullptr;
-  const double* arc = nullptr;
-  const double *class_background = nullptr, *term_background = nullptr, *bias = nullptr;
+  Array<Arc> arcs;
+  Array<TermPart> parts;  // (terms + 1,)
+  const double *class_background = nullptr, *bias = nullptr;
   bool binary = false;
 
-  // Write the weights of a term for all classes.
-  void row(size_t t, double* out) const {
-    for (size_t c = 0; c < classes; ++c)
-      out[c] = term_background[t] + class_background[c] + (dense ? dense[t * classes + c] : 0.0);
-    if (!dense)
-      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += arc[k];
-  }
-
-  // An upper bound of the sum of absolute values of a weight's parts.
-  double magnitude(size_t t, size_t c, double weight) const {
-    return std::fabs(weight) + 2 * (std::fabs(term_background[t]) + std::fabs(class_background[c]));
-  }
-
-  // Add n times the arcs of a term to `out`.
-  void add_arcs(size_t t, double n, double* out) const {
+  // Call use(class, weight) for the weights of a term: all of them if they are dense, else the arcs.
+  template <class Use>
+  void each_weight(size_t t, const Use& use) const {
     if (dense) {
       const double* row = dense + t * classes;
-      for (size_t c = 0; c < classes; ++c) out[c] += n * row[c];
+      for (size_t c = 0; c < classes; ++c) use(c, row[c]);
     } else {
-      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += n * arc[k];
+      for (int64_t k = parts[t].start; k < parts[t + 1].start; ++k)
+        use(static_cast<size_t>(arcs[static_cast<size_t>(k)].of_class), arcs[static_cast<size_t>(k)].weight);
     }
   }
-};
 
-// The arcs of a sparse matrix with a row for each class, sorted by term.
-struct TermArcs {
-  Array<double> arc;
-  Array<int32_t> arc_class;
-  Array<int64_t> ends;
-
-  TermArcs(const double* arcs, const int64_t* terms, const int64_t* class_ends, size_t classes, size_t n_terms)
-      : arc(static_cast<size_t>(class_ends[classes])), arc_class(arc.size()), ends(n_terms + 1) {
-    Array<int64_t> next(n_terms + 1);
-    for (size_t k = 0; k < arc.size(); ++k) ++ends[static_cast<size_t>(terms[k]) + 1];
-    for (size_t t = 0; t < n_terms; ++t) next[t + 1] = ends[t + 1] += ends[t];
-    for (size_t c = 0; c < classes; ++c)
-      for (int64_t k = class_ends[c]; k < class_ends[c + 1]; ++k) {
-        const auto at = static_cast<size_t>(next[static_cast<size_t>(terms[k])]++);
-        arc[at] = arcs[k];
-        arc_class[at] = static_cast<int32_t>(c);
-      }
+  // Prefetch the weights of a term, whose part should be in the cache.
+  void fetch_weights(size_t t) const {
+    const auto* row = dense ? reinterpret_cast<const char*>(dense + t * classes)
+                            : reinterpret_cast<const char*>(arcs.data() + parts[t].start);
+    const size_t bytes = dense ? std::min<size_t>(classes, 64) * sizeof(double) : 1;
+    for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
   }
+
+  // Take the cells of a sparse matrix with a row for each class. If columns ascend in each row, one block of columns
+  // after another is written, so that writes stay in the cache.
+  template <class Index>
+  void set_arcs(const double* weights, const Index* columns, const Index* ends) {
+    arcs = Array<Arc>::unset(static_cast<size_t>(ends[classes]));
+    bool ascend = true;
+    for (size_t c = 0; c < classes; ++c)
+      for (Index k = ends[c] + 1; k < ends[c + 1]; ++k) ascend &= columns[k - 1] < columns[k];
+    const bool worth = classes * (terms / kBlock) < arcs.size() / 8;
+    const size_t block = ascend && worth ? kBlock : terms + 1;
+    std::vector<Index> from(ends, ends + classes), to(from);
+    Array<int64_t> next(std::min(block, terms));
+    int64_t used = 0;
+    for (size_t first = 0; first < terms; first += block) {
+      const size_t last = std::min(terms, first + block);
+      const auto in_block = [&](Index k) -> int64_t& { return next[static_cast<size_t>(columns[k]) - first]; };
+      for (size_t c = 0; c < classes; ++c)
+        for (; to[c] < ends[c + 1] && static_cast<size_t>(columns[to[c]]) < last; ++to[c]) ++in_block(to[c]);
+      for (size_t t = first; t < last; ++t) {
+        parts[t].start = used;
+        used += std::exchange(next[t - first], used);
+      }
+      for (size_t c = 0; c < classes; ++c)
+        for (; from[c] < to[c]; ++from[c])
+          arcs[static_cast<size_t>(in_block(from[c])++)] = {weights[from[c]], static_cast<int32_t>(c)};
+      std::fill(next.data(), next.data() + next.size(), 0);
+    }
+    parts[terms].start = used;
+  }
+
+ private:
+  static constexpr size_t kBlock = 4096;
 };
 
 }  // namespace unnaive

@@ -91,6 +91,8 @@ class CharacterEngine:
                 self._known = self._known._replace(parts=(whole,))
             return self._known.parts[0]
 
+    final_vocabulary = vocabulary  # a scorer of n-grams needs other tables
+
     def count(self, texts: Texts, grow: bool, ordered: bool = True) -> KernelRows:  # always ordered
         """(counts, ids, row offsets) of the texts; ids ascend in each row."""
         return self.use(texts, grow, lambda rows: rows.grams.join(rows.units, rows.words, len(self), self.threads))  # type: ignore[no-any-return]

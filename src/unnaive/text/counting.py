@@ -64,6 +64,10 @@ class TextCounter:
         """The terms so far, as a value that later counting does not change."""
         return self._engine.vocabulary()
 
+    def final_vocabulary(self) -> Vocabulary:
+        """The vocabulary of a counter that learns no more, with the kernel's table of it for a scorer."""
+        return self._engine.final_vocabulary()
+
     def count(self, texts: Any, grow: bool = False, *, ordered: bool = True) -> csr_array:
         """(n_texts, n_terms) counts; new terms are added to the vocabulary if `grow`, otherwise they are ignored.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,17 +11,19 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.locks import fork_safe_lock
+from unnaive.base.system import find_machine_bytes
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
 from unnaive.text.sections import own_keys, own_term, section_modes
 from unnaive.text.tokens import TokenRule, term_stems
-from unnaive.text.vocabulary import Vocabulary
+from unnaive.text.vocabulary import TermTable, Vocabulary
 
 WORTH_A_THREAD = 1 << 17  # bytes of text for which another thread is started
-FAST_CELLS = 1 << 23  # tables of up to this many weights are dense, in float32
-FAST_SHARE = 4  # larger tables are dense too if at least 1/FAST_SHARE of the weights are nonzero
+FAST_SHARE = 4  # a table of all weights in float32 takes at most four times the memory of the nonzero ones, or
+LIKELY_MEMORY = 1 << 33  # of a machine that does not say how much it has
+MEMORY_SHARE = 16  # 1/MEMORY_SHARE of the machine's; the decisions are the same with and without it
 REMEMBERED = 1 << 20  # words whose stems are cached between calls
 
 
@@ -117,6 +120,18 @@ class NativeEngine:
             self._vocabulary = Vocabulary.trusted(*self.kernel.terms())
         return self._vocabulary
 
+    def final_vocabulary(self) -> Vocabulary:
+        """The terms of an engine that learns no more, which is their table: a scorer need not build one."""
+        vocabulary = Vocabulary.trusted(*self.vocabulary().to_arrays())
+        vocabulary.table = TermTable(self, np.zeros(0, np.int64))
+        return vocabulary
+
+    def with_threads(self, threads: int) -> NativeEngine:
+        """The same tables, used by another number of threads."""
+        other = copy.copy(self)
+        other.options = self.options | {"threads": kernel.Threads(threads, WORTH_A_THREAD)}
+        return other
+
 
 def _decode_mail(texts: Texts, message: str) -> Texts:
     """The texts with MIME messages decoded; the kernel reads all other texts by itself."""
@@ -131,26 +146,27 @@ def _decode_mail(texts: Texts, message: str) -> Texts:
 class NativeScorer:
     """Scores texts by the kernel; small models have dense weights for every term, large models only nonzero ones.
 
-    Its engine has frequent terms first, so that their rows are close together in memory and are found faster.
+    Its engine has frequent terms first, so that their rows are close together in memory and are found faster: it is the
+    engine that has counted the terms in training, by first occurrence, or a new one.
     """
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int) -> None:
         self.linear = linear
-        arcs, arc_class, ends = _by_term(linear.arcs)
-        often = _many_arcs_first(ends)
-        self.engine = NativeEngine(rule, vocabulary.take(often) if len(often) else vocabulary, threads)
+        arcs, arc_columns, ends = _as_rows(linear.arcs)
+        self.engine, columns = _engine_of(rule, vocabulary, threads, arc_columns)
         cells = linear.arcs.shape[0] * linear.arcs.shape[1]
+        memory = (find_machine_bytes() or LIKELY_MEMORY) // MEMORY_SHARE
         self.kernel: Any = kernel.Scorer(
             self.engine.kernel,
             arcs=arcs,
-            arc_class=arc_class,
+            arc_columns=arc_columns,
             ends=ends,
             class_background=linear.class_background,
             term_background=linear.term_background,
             bias=linear.bias,
             binary=linear.binary,
-            fast=cells <= max(FAST_CELLS, FAST_SHARE * len(arcs)),
-            columns=often,
+            fast=4 * cells <= max(memory, FAST_SHARE * arcs.nbytes),
+            columns=columns,
         )
 
     def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -165,19 +181,31 @@ class NativeScorer:
         return self.engine.read(self.kernel.best, texts, learn=False)  # type: ignore[no-any-return]
 
 
-def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
-    """(weights, their classes, offsets of each term); of dense weights only the values, ordered by term."""
+def _as_rows(arcs: Any) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any]]:
+    """(weights, their columns, offsets of each class); of dense weights only the values, ordered by term."""
     if isinstance(arcs, np.ndarray):
-        return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+        return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
     rows = arcs if arcs.format == "csr" else arcs.tocsr()  # repeated cells are summed, as intended
-    places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    return kernel.by_term(rows.data.astype(np.float64), *places, rows.shape[1])  # type: ignore[no-any-return]
+    return rows.data.astype(np.float64, copy=False), rows.indices, rows.indptr
 
 
-def _many_arcs_first(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _engine_of(
+    rule: TokenRule, vocabulary: Vocabulary, threads: int, arc_columns: NDArray[Any]
+) -> tuple[NativeEngine, NDArray[np.int64]]:
+    """An engine over the terms, and the id in the vocabulary of each of its terms; empty if they are the same."""
+    table = vocabulary.table
+    if table is not None and table.engine.rule == rule:
+        return table.engine.with_threads(threads), table.ids
+    often = _many_arcs_first(arc_columns, len(vocabulary))
+    return NativeEngine(rule, vocabulary.take(often) if len(often) else vocabulary, threads), often
+
+
+def _many_arcs_first(arc_columns: NDArray[Any], n_terms: int) -> NDArray[np.int64]:
     """The ids of terms, sorted by the number of classes with a nonzero weight: terms of many classes are frequent.
 
     Empty for dense weights.
     """
-    arcs = np.minimum(np.diff(ends), 1 << 15)
+    if not len(arc_columns):
+        return np.zeros(0, np.int64)
+    arcs = np.minimum(np.bincount(arc_columns, minlength=n_terms), 1 << 15)
     return np.argsort((1 << 15) - arcs.astype(np.uint16), kind="stable")  # 16 bits are sorted in linear time

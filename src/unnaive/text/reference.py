@@ -62,6 +62,8 @@ class ReferenceEngine:
         with self._growing:
             return Vocabulary(self.ids)
 
+    final_vocabulary = vocabulary  # there is no table of the kernel
+
 
 @dataclass(frozen=True, eq=False)
 class LinearArrays:

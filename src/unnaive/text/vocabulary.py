@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,23 @@ from unnaive.text.backend import kernel
 from unnaive.text.term_order import term_order
 
 
+@dataclass(frozen=True, eq=False)
+class TermTable:
+    """The engine that has counted the terms of a vocabulary, for a scorer to look them up in.
+
+    ids  the id in the vocabulary of each of the engine's terms; empty if they are the same
+    """
+
+    engine: Any
+    ids: Ids
+
+    def in_order(self, order: Ids) -> TermTable:
+        """The table of the vocabulary whose term i is term order[i] of this one's."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return TermTable(self.engine, place[self.ids] if len(self.ids) else place)
+
+
 class Vocabulary:
     """An immutable list of distinct terms; the id of a term is its position.
 
@@ -25,6 +43,8 @@ class Vocabulary:
     >>> vocabulary.id("vote"), "goal" in vocabulary, vocabulary.ids(["goal", "ball"])
     (1, False, array([-1,  0]))
     """
+
+    table: TermTable | None = None  # of the counter that has found the terms, if it learns no more
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
         if isinstance(terms, str):
@@ -102,6 +122,10 @@ class Vocabulary:
         blob, offsets = self._arrays
         return hash((blob.tobytes(), len(offsets)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies, also in other processes, have no table."""
+        return {name: value for name, value in vars(self).items() if name != "table"}
+
     def __repr__(self) -> str:
         few = ", ".join(map(repr, self.terms[:3]))
         return f"Vocabulary({count_noun(len(self), 'term')}{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
@@ -166,7 +190,12 @@ class Vocabulary:
         ['ball', 'vote']
         """
         order = self.order() if order is None else order
-        return self if order is None else self._taken(order)
+        if order is None:
+            return self
+        ordered = self._taken(order)
+        if self.table is not None:
+            ordered.table = self.table.in_order(order)
+        return ordered
 
     def order(self) -> NDArray[np.int64] | None:
         """The ids of the terms sorted by code point; None if they are already in that order.
