@@ -22,8 +22,8 @@ from auto_few_labels import draw
 from auto_peers import splits
 
 from unnaive import TextClassifier
-from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.word_vectors import WordVectors
+from unnaive.io.vectors.cached_vectors import read_vectors
 
 COLLECTIONS = ("tickets", "banking77", "20newsgroups", "r8", "ohsumed")
 REPEATS = 5  # of predicting, of which the fastest counts

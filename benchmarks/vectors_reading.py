@@ -40,15 +40,15 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
-        from unnaive.classifier import vector_files
-        from unnaive.data.word_vector_files import read_named_vectors
+        from unnaive.io.vectors import cached_vectors
+        from unnaive.io.vectors.word_vector_files import read_named_vectors
 
         path = Path(folder) / "glove.txt"
         write_vectors(path, arguments.words, arguments.dims)
         (words, _), *all_of_it = timed(lambda: read_named_vectors(path))
-        first, *some = timed(lambda: vector_files.read_vectors(path))
-        vector_files._read_known.cache_clear()
-        again, *cached = timed(lambda: vector_files.read_vectors(path))
+        first, *some = timed(lambda: cached_vectors.read_vectors(path))
+        cached_vectors._read_known.cache_clear()
+        again, *cached = timed(lambda: cached_vectors.read_vectors(path))
         print(f"{path.stat().st_size / 1e6:,.0f} MB of {len(words):,} words × {arguments.dims}")
         rows = {"all words": all_of_it, f"the first {len(first.words):,}, in 8 bits": some, "from the cache": cached}
         for what, (seconds, processor) in rows.items():

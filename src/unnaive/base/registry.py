@@ -58,7 +58,7 @@ class Registry:
         """
         part = (self.ours.get(name) or self.unlisted.get(name)) if package in (None, OURS) else None
         if part is not None:
-            return _import_part(part) if isinstance(part, str) else part
+            return import_part(part) if isinstance(part, str) else part
         if package == OURS:
             return choose(list(self.ours), name, self.kind)
         return _load_foreign(self, name, package)
@@ -80,7 +80,8 @@ class Registry:
         )
 
 
-def _import_part(path: str) -> Any:
+def import_part(path: str) -> Any:
+    """What a path "module:attribute" names: a part of ours that is imported on demand, also from a higher package."""
     module, name = path.split(":")
     return getattr(import_module(module), name)
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.data.fields.field_choice import guess_fields
-from unnaive.data.fields.fields import as_documents, has_kinds, with_lengths
 from unnaive.models.catalogue import find_model
-from unnaive.text.field import read_fields, vector_lengths
+from unnaive.text.field import has_kinds, read_fields, vector_lengths
 
 
 class FieldMethods:
@@ -24,6 +22,9 @@ class FieldMethods:
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
+        from unnaive.data.fields.field_choice import guess_fields
+        from unnaive.data.fields.fields import with_lengths
+
         vectors = find_model(self.model).traits.takes_vectors
         fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels, vectors=vectors)
         self.fields_ = with_lengths(fields, records)
@@ -44,5 +45,7 @@ class FieldMethods:
 
     def _documents(self, texts: Any) -> Any:
         """The documents for the token rule: texts unchanged, records encoded."""
+        from unnaive.data.fields.fields import as_documents
+
         fields = self._known_fields()
         return as_documents(texts, None if fields is None else read_fields(fields))

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.extras import import_extra
+from unnaive.base.registry import import_part
 
 
 class HubMethods:
@@ -14,16 +15,16 @@ class HubMethods:
 
     def save_pretrained(self, folder: str | Path, **more: Any) -> None:
         """Write the model, config.json and a model card to a folder, in the layout of the Hugging Face Hub."""
-        _hub().HubModel(_fitted(self)).save_pretrained(folder, **more)
+        _hub_model()(_fitted(self)).save_pretrained(folder, **more)
 
     def push_to_hub(self, repo_id: str, **more: Any) -> Any:
         """Write the model to a repository of the Hugging Face Hub; `more` as for `huggingface_hub.ModelHubMixin`."""
-        return _hub().HubModel(_fitted(self)).push_to_hub(repo_id, **more)
+        return _hub_model()(_fitted(self)).push_to_hub(repo_id, **more)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, **more: Any) -> Self:
         """The model of a repository of the Hugging Face Hub, or of a folder that `save_pretrained` wrote."""
-        fitted = _hub().HubModel.from_pretrained(str(name), **more).classifier.fitted_
+        fitted = _hub_model().from_pretrained(str(name), **more).classifier.fitted_
         return cast(Self, cls.from_fitted(fitted))  # type: ignore[attr-defined]
 
 
@@ -33,8 +34,6 @@ def _fitted(classifier: Any) -> Any:
     return classifier
 
 
-def _hub() -> Any:
+def _hub_model() -> Any:
     import_extra("huggingface_hub", "the Hub")
-    from unnaive.interop.integrations import hugging_face
-
-    return hugging_face
+    return import_part("unnaive.interop.integrations.hugging_face:HubModel")

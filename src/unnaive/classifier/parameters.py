@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from unnaive.base.errors import UnknownName
 from unnaive.base.settings import same_value, unknown_setting
 from unnaive.base.sklearn_protocol import Protocol
 from unnaive.models.catalogue import find_model
-from unnaive.models.estimator import Model
+
+if TYPE_CHECKING:
+    from unnaive.models.estimator import Model
 
 
 def constructor_signature(named: Mapping[str, Any]) -> inspect.Signature:
@@ -71,6 +73,8 @@ class ModelParameters(Protocol):
         return self
 
     def __sklearn_clone__(self) -> Self:
+        from unnaive.models.estimator import Model
+
         copy = super().__sklearn_clone__()
         if isinstance(copy.model, Model):
             copy.model = copy.model.__sklearn_clone__()
@@ -78,6 +82,8 @@ class ModelParameters(Protocol):
 
     def _model_settings(self) -> dict[str, Any]:
         """The settings of the model that differ from their defaults, or were given here."""
+        from unnaive.models.estimator import Model
+
         return (self.model.changed_settings() if isinstance(self.model, Model) else {}) | self._settings
 
     def _known_settings(self) -> list[str]:

@@ -6,15 +6,17 @@ Each method reads the fitted state once, so that it sees one version of the mode
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unnaive.base.sklearn_protocol import NO_PROBABILITIES, available_if
 from unnaive.base.types import Floats, Label, Predictions
 from unnaive.classifier.field_methods import FieldMethods
 from unnaive.classifier.parameters import ModelParameters
-from unnaive.learning.explanation import Explanation
-from unnaive.learning.learner import calibration_name
+from unnaive.learning.training_options import calibration_name
 from unnaive.models.catalogue import find_model
+
+if TYPE_CHECKING:
+    from unnaive.learning.explanation import Explanation
 
 
 class PredictingMethods(FieldMethods, ModelParameters):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.classifier.field_methods import FieldMethods
-from unnaive.learning.fitted import FittedModel
 from unnaive.models.catalogue import find_model
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.field import read_fields, vector_lengths
 from unnaive.text.sections import count_record_chars
 from unnaive.text.token_rule import TokenRule
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
 
 
 class ReadingMethods(FieldMethods):

@@ -1,4 +1,7 @@
-"""TextClassifier: raw texts in, labels out. Texts are counted here; the rest is FittedModel and learning.train."""
+"""TextClassifier: raw texts in, labels out. Texts are counted here; the rest is FittedModel and learning.train.
+
+What only some methods need is imported inside them: the class itself is imported in half the time of numpy.
+"""
 
 from __future__ import annotations
 
@@ -13,44 +16,30 @@ from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError
+from unnaive.base.registry import import_part
 from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Label, ProgressCallback
-from unnaive.classifier.compress import compress_model
 from unnaive.classifier.hub_methods import HubMethods
-from unnaive.classifier.model_bytes import model_from_bytes
-from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import constructor_signature
 from unnaive.classifier.predicting_methods import PredictingMethods
 from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
-from unnaive.classifier.vector_files import read_vectors
-from unnaive.data.document_register import Register
-from unnaive.data.named_counts import NamedCounts
-from unnaive.data.targets import Targets, label_sets
-from unnaive.data.text_hashes import TextHashes, join_text_hashes
-from unnaive.data.training_data import TrainingData
-from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.optimise import read_optimise
-from unnaive.learning.train import check_spec, train
 from unnaive.learning.training_options import TRAINING_OPTIONS
-from unnaive.learning.tuned_models import keeps_documents, sums_suffice
-from unnaive.learning.update import (
-    Statistic,
-    forget_documents,
-    learn_more,
-    merge_models,
-    over_known_classes,
-    remake_model,
-)
 from unnaive.models.catalogue import find_model, make_model, model_reference
-from unnaive.models.estimator import Model
 from unnaive.text.token_rule import OPTIONS, TokenRule
-from unnaive.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from unnaive.data.document_register import Register
+    from unnaive.data.targets import Targets
+    from unnaive.data.text_hashes import TextHashes
+    from unnaive.data.training_data import TrainingData
     from unnaive.learning.decisions import Decision
+    from unnaive.learning.fitted import FittedModel
+    from unnaive.learning.learner import TrainingSpec
+    from unnaive.learning.update import Statistic
+    from unnaive.models.estimator import Model
+    from unnaive.text.vocabulary import Vocabulary
 
 MODEL_FILE = "_model_file"  # in a state: the fitted model, as bytes
 
@@ -187,6 +176,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None
     ) -> Self:
         """Train on texts and their labels; an earlier model is dropped."""
+        from unnaive.learning.train import train
+        from unnaive.learning.tuned_models import sums_suffice
+
         spec = self.spec()
         data = self.count_texts(texts, labels, sample_weight, sums_only=sums_suffice(spec))
         self.fitted_ = train(data, spec, progress=progress)
@@ -206,6 +198,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         `n_chars` is the amount of text, if it is known before reading; None: it is counted. `sums_only` as in
         `TrainingData.of_texts`.
         """
+        from unnaive.data.training_data import TrainingData
+
         self._find_fields(texts, labels)
         documents = self._documents(texts)
         rule = self.token_rule_of(
@@ -229,6 +223,10 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         trains the members that it selected before. With `approximate`, it only adjusts its weights to these documents,
         which takes milliseconds; the documents are kept, so that the next exact update trains on all of them.
         """
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.train import train
+        from unnaive.learning.update import learn_more, over_known_classes
+
         if rechoose and (keep_choice or approximate):
             other = "keep_choice" if keep_choice else "approximate"
             raise UnnaiveError(f"{other} and rechoose contradict each other; give one of the two")
@@ -243,8 +241,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             data = TrainingData.of_kept(new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
             self.fitted_ = train(data, spec, progress=progress)
         else:
-            register = _changed_register(before, "plus", texts, targets, sample_weight)
-            hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
+            register = _changed_register(before, True, texts, targets, sample_weight)
+            hashes = _changed_text_hashes(before, True, texts, sample_weight)
             self.fitted_ = learn_more(
                 before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, progress=progress,
                 register=register, text_hashes=hashes,
@@ -267,12 +265,14 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         learnt if it has a register, or if the counts prove it. Without a register, it cannot recognise an unlearnt
         document whose words all occur in its class.
         """
+        from unnaive.learning.update import forget_documents
+
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule)
         texts = self._documents(texts)
         gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
-        register = _changed_register(before, "without", texts, targets, sample_weight)
-        hashes = _changed_text_hashes(before, "without", texts, sample_weight)
+        register = _changed_register(before, False, texts, targets, sample_weight)
+        hashes = _changed_text_hashes(before, False, texts, sample_weight)
         self.fitted_ = forget_documents(
             before, gone, keep_choice=keep_choice, approximate=approximate, progress=progress, register=register,
             text_hashes=hashes,
@@ -286,6 +286,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
 
         `auto` searches again; with `keep_choice` it keeps the selection of this model.
         """
+        from unnaive.data.text_hashes import join_text_hashes
+        from unnaive.learning.update import merge_models
+
         spec, rule = self.spec(), self.token_rule
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
         hashes = join_text_hashes([part.text_hashes for part in parts])
@@ -302,6 +305,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         >>> model.remake(model="bernoulli", alpha=0.5)
         TextClassifier(model='bernoulli', alpha=0.5)
         """
+        from unnaive.learning.update import remake_model
+
         before = self._fitted()
         current = {name: value for name, value in self.get_params().items() if name in self._named}
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
@@ -321,17 +326,23 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         max_size  maximum size of the file, such as "5MB": weights are quantised, then terms dropped, until it fits;
                   such a model cannot be updated. This classifier is not changed.
         """
+        from unnaive.classifier.model_file import save
+
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier is not fitted yet; call fit before saving")
         if max_size is None:
             save(self.fitted_, path, frozen=frozen)
             return
+        from unnaive.classifier.compress import compress_model
+
         small = compress_model(self.fitted_, parse_size(max_size))
         save(small.fitted, path, frozen=frozen or small.frozen)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The model in a file that `save` wrote."""
+        from unnaive.classifier.model_file import load_model
+
         return cls.from_fitted(load_model(path))
 
     @classmethod
@@ -356,6 +367,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         data = parameters.pop(MODEL_FILE, None)
         self.__dict__.update(parameters)
         if data is not None:
+            from unnaive.classifier.model_bytes import model_from_bytes
+
             self.fitted_ = model_from_bytes(data)
 
     # The fitted state.
@@ -363,6 +376,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
     @property
     def vocabulary_(self) -> Vocabulary:
         """The terms in use, the columns of the scorer."""
+        from unnaive.text.vocabulary import Vocabulary
+
         vocabulary = self._attribute("vocabulary_").vocabulary
         return Vocabulary() if vocabulary is None else vocabulary
 
@@ -374,13 +389,17 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
 
     def spec(self) -> TrainingSpec:
         """The model and its training options, checked."""
+        from unnaive.learning.learner import TrainingSpec
+        from unnaive.learning.optimise import read_optimise
+        from unnaive.learning.train import check_spec
+
         runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
             names = [*self._known_settings(), *self._named]
             raise UnknownName(f"{find_model(self.model).traits.name}: {unknown_setting(unknown[0], names)}")
         options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
-        options |= {"optimise": read_optimise(self.optimise), "vectors": read_vectors(self.vectors)}
+        options |= {"optimise": read_optimise(self.optimise), "vectors": _read_vectors(self.vectors)}
         spec = TrainingSpec(make_model(self.model, self._settings, **runtime), **options)
         check_spec(spec)
         return spec
@@ -394,6 +413,10 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         rule: TokenRule,
         before: FittedModel | None,
     ) -> tuple[Statistic, Targets]:
+        from unnaive.data.named_counts import NamedCounts
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.tuned_models import keeps_documents
+
         data = TrainingData.of_texts(
             texts, labels, rule, multilabel=self.multilabel if before is None else before.multilabel,
             sample_weight=sample_weight, n_jobs=self.n_jobs, check=False,
@@ -426,19 +449,25 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         )
 
 
+def _read_vectors(vectors: Any) -> Any:
+    """Word vectors, given as the path of a file or as WordVectors; io reads files, and is above this package."""
+    return None if vectors is None else import_part("unnaive.io.vectors.cached_vectors:read_vectors")(vectors)
+
+
 def _changed_register(
-    before: FittedModel, change: str, texts: Any, targets: Targets, sample_weight: Any
+    before: FittedModel, added: bool, texts: Any, targets: Targets, sample_weight: Any
 ) -> Register | None:
     """The register with or without the documents; None if the model has none, or weights are used."""
+    from unnaive.data.targets import label_sets
+
     if before.register is None or sample_weight is not None:
         return None
-    changed: Register = getattr(before.register, change)(texts, label_sets(targets.Y, targets.classes))
-    return changed
+    change = before.register.plus if added else before.register.without
+    return change(texts, label_sets(targets.Y, targets.classes))
 
 
-def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_weight: Any) -> TextHashes | None:
+def _changed_text_hashes(before: FittedModel, added: bool, texts: Any, sample_weight: Any) -> TextHashes | None:
     """The hashes of texts with or without these; None if the model keeps none, or weights are used."""
     if before.text_hashes is None or sample_weight is not None:
         return None
-    changed: TextHashes = getattr(before.text_hashes, change)(texts)
-    return changed
+    return before.text_hashes.plus(texts) if added else before.text_hashes.without(texts)

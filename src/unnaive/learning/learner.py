@@ -14,7 +14,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
-from unnaive.learning.training_options import TRAINING_OPTIONS, TrainingOptions
+from unnaive.learning.training_options import TRAINING_OPTIONS, TrainingOptions, calibration_name
 from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
 
@@ -113,16 +113,3 @@ class TrainingSpec(TrainingOptions):
     def calibration(self) -> str | None:
         """The name of the calibration to fit; None for none."""
         return calibration_name(self.calibrate, self.optimise)
-
-
-def calibration_name(calibrate: Any, optimise: Any = None) -> str | None:
-    """The calibration that the settings ask for; None for none.
-
-    >>> calibration_name(True), calibration_name("none"), calibration_name(None, "macro-f1")
-    ('temperature', None, 'temperature')
-    """
-    if calibrate is None:
-        return None if optimise in (None, "accuracy") else "temperature"
-    if isinstance(calibrate, str):
-        return None if calibrate == "none" else calibrate
-    return "temperature" if calibrate else None

@@ -107,3 +107,16 @@ class TrainingOptions:
 
 
 TRAINING_OPTIONS = declared_options(TrainingOptions)
+
+
+def calibration_name(calibrate: Any, optimise: Any = None) -> str | None:
+    """The calibration that the settings ask for; None for none.
+
+    >>> calibration_name(True), calibration_name("none"), calibration_name(None, "macro-f1")
+    ('temperature', None, 'temperature')
+    """
+    if calibrate is None:
+        return None if optimise in (None, "accuracy") else "temperature"
+    if isinstance(calibrate, str):
+        return None if calibrate == "none" else calibrate
+    return "temperature" if calibrate else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import PluginError, UnknownName, UnnaiveError
 from unnaive.base.registry import Registry
 from unnaive.base.settings import shorten_value, unknown_setting
-from unnaive.learning.learner import Learner
-from unnaive.models.estimator import Model
+
+if TYPE_CHECKING:
+    from unnaive.learning.learner import Learner
+    from unnaive.models.estimator import Model
 
 # imported on demand: the command line needs only one of them
 MODELS = {
@@ -56,6 +58,8 @@ def find_model(model: str | Model | type[Model], package: str | None = None) -> 
     >>> find_model("multinomial").traits.title
     'multinomial naive Bayes'
     """
+    from unnaive.models.estimator import Model
+
     found = _REGISTRY.find(model, package) if isinstance(model, str) else model
     model_class = type(found) if isinstance(found, Model) else found
     if not isinstance(model_class, type) or not issubclass(model_class, Model) or not hasattr(model_class, "traits"):
@@ -88,6 +92,8 @@ def make_model(model: str | Model | type[Model], settings: dict[str, Any], **run
     >>> make_model("multinomial", {"alpha": 0.5}, random_state=7)
     MultinomialNB(alpha=0.5)
     """
+    from unnaive.models.estimator import Model
+
     model_class = find_model(model)
     if isinstance(model, Model):
         settings = model.changed_settings() | settings

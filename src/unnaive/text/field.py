@@ -94,6 +94,22 @@ def read_fields(fields: object) -> Fields | None:
     return known
 
 
+def has_kinds(fields: object) -> bool:
+    """Whether the kinds of fields are given, as a dict or as "name:kind"; otherwise they must be guessed.
+
+    >>> has_kinds({"age": "number"}), has_kinds(["age:number"]), has_kinds(["age"]), has_kinds("auto")
+    (True, True, False, False)
+    """
+    if isinstance(fields, str) or not isinstance(fields, Sequence):
+        return not isinstance(fields, str)
+    return all(isinstance(field, Field) or (isinstance(field, str) and _names_kind(field)) for field in fields)
+
+
+def _names_kind(field: str) -> bool:
+    kind = field.rpartition(":")[2].partition("(")[0]
+    return ":" in field and kind in KINDS
+
+
 def field_kinds(fields: Sequence[Field]) -> dict[str, str]:
     """The kind of each field by its name, as users write it.
 

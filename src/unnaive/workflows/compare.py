@@ -140,9 +140,9 @@ def run_comparison(
     usual_measures  whether the plan has the usual measures, which multilabel data changes
     keep_records    whether there is a file of records beside the data if `records` names none
     """
-    from unnaive.classifier.vector_files import read_vectors
     from unnaive.evaluation.experiment_documents import Material
     from unnaive.evaluation.experiments import Comparison, run
+    from unnaive.io.vectors.cached_vectors import read_vectors
     from unnaive.text.messages import PARTS
     from unnaive.workflows.corpora import has_own_split, read_corpus
     from unnaive.workflows.source_fields import settle_fields

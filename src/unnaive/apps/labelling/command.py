@@ -157,10 +157,10 @@ def label(
 
     unnaive label tickets/test.csv -o labels.db --classes billing,data,login
     """
-    from unnaive.classifier.vector_files import read_vectors
     from unnaive.curation.labelling.asking import Strategy
     from unnaive.curation.labelling.hints import read_hints
     from unnaive.curation.labelling.labelling_session import Labelling
+    from unnaive.io.vectors.cached_vectors import read_vectors
 
     word_vectors = read_vectors(vectors)
     if simulate is not None:

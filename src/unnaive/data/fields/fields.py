@@ -31,7 +31,6 @@ from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, rea
 from unnaive.data.missing_values import MISSING
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.field import (
-    KINDS,
     VECTOR,
     Field,
     field_kinds,
@@ -285,22 +284,6 @@ def _find_length(name: str, values: Sequence[Any]) -> int:
         raise BadRecord(
             f"field {name!r} is of kind vector, but a value is {problem.found}", problem.advice, row, f"record {row}"
         ) from None
-
-
-def has_kinds(fields: Any) -> bool:
-    """Whether the kinds of fields are given, as a dict or as "name:kind"; otherwise they must be guessed.
-
-    >>> has_kinds({"age": "number"}), has_kinds(["age:number"]), has_kinds(["age"]), has_kinds("auto")
-    (True, True, False, False)
-    """
-    if isinstance(fields, str) or not isinstance(fields, Sequence):
-        return not isinstance(fields, str)
-    return all(isinstance(field, Field) or (isinstance(field, str) and _names_kind(field)) for field in fields)
-
-
-def _names_kind(field: str) -> bool:
-    kind = field.rpartition(":")[2].partition("(")[0]
-    return ":" in field and kind in KINDS
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:

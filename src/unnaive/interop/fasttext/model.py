@@ -20,10 +20,10 @@ from unnaive.classifier.compress import BITS, quantised
 from unnaive.classifier.model_file import load_model as load_fitted
 from unnaive.classifier.model_file import save
 from unnaive.interop.fasttext.fasttext_lines import read_labelled_lines, tokenize
-from unnaive.interop.fasttext.fasttext_vectors import FastTextVectors
 from unnaive.learning.fitted import FittedModel
 from unnaive.models.fasttext import compressing
 from unnaive.models.fasttext.binary_file import FastTextFile, is_fasttext_file, read_fasttext_file
+from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
 from unnaive.models.fasttext.features import END, PREFIX
 from unnaive.models.fasttext.importing import fasttext_model
 from unnaive.models.fasttext.score_texts import FastTextDocuments

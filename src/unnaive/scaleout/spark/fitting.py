@@ -12,7 +12,6 @@ from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
 from unnaive.data.fields.field_choice import LOOKED_AT, guess_fields
-from unnaive.data.fields.fields import has_kinds
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
@@ -31,7 +30,7 @@ from unnaive.scaleout.spark.rows import (
 )
 from unnaive.scaleout.spark.soft_rows import check_soft_model, count_soft_rows, soft_rows
 from unnaive.scaleout.spark.spark_session import require_pyspark
-from unnaive.text.field import Field, Fields, field_kinds, read_fields, vector_lengths
+from unnaive.text.field import Field, Fields, field_kinds, has_kinds, read_fields, vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 

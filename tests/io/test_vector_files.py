@@ -10,12 +10,12 @@ from support.fasttext_files import FastTextParts, write_fasttext
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.classifier import vector_files
-from unnaive.classifier.vector_files import read_vectors
-from unnaive.data.word_vector_files import read_named_vectors
 from unnaive.data.word_vectors import WordVectors
-from unnaive.interop.fasttext.fasttext_vectors import FastTextVectors
+from unnaive.io.vectors import cached_vectors
+from unnaive.io.vectors.cached_vectors import read_vectors
+from unnaive.io.vectors.word_vector_files import read_named_vectors
 from unnaive.models.fasttext.binary_file import read_fasttext_file
+from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
 
 WORDS = ["the", "ball", "naïve", "ελλάδα", '"', "#", "vote"]
 TABLE = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
@@ -59,9 +59,9 @@ FORMATS = {
 def cache(tmp_path, monkeypatch):
     """The user's cache, empty, and nothing remembered."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    vector_files._read_known.cache_clear()
+    cached_vectors._read_known.cache_clear()
     yield tmp_path / "cache" / "unnaive" / "vectors"
-    vector_files._read_known.cache_clear()
+    cached_vectors._read_known.cache_clear()
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -158,9 +158,9 @@ def test_a_file_is_read_once_and_again_when_it_has_changed(cache, tmp_path, monk
     first = read_vectors(path)
     assert first == WordVectors.of(WORDS, TABLE)
     assert len(list(cache.iterdir())) == 1
-    vector_files._read_known.cache_clear()
+    cached_vectors._read_known.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(vector_files, "_read_file", lambda *about: pytest.fail("the cache was not used"))
+        patch.setattr(cached_vectors, "_read_file", lambda *about: pytest.fail("the cache was not used"))
         assert read_vectors(str(path)) == first
     path.write_bytes(lines() + b"more 1 2 3 4 5\n")
     assert read_vectors(path).words.terms == [*WORDS, "more"]
@@ -171,7 +171,7 @@ def test_a_file_that_was_cut_short_is_named_by_every_command(cache, tmp_path):
     for _ in range(2):
         with pytest.warns(UnnaiveWarning, match="ends after 6 of the 7 word vectors"):
             assert read_vectors(tmp_path / "cut.vec").words.terms == WORDS[:-1]
-        vector_files._read_known.cache_clear()
+        cached_vectors._read_known.cache_clear()
     assert not cache.exists()
 
 
@@ -182,7 +182,7 @@ def test_a_damaged_cache_is_not_believed(cache, tmp_path):
     (kept,) = cache.iterdir()
     for content in (b"", kept.read_bytes()[:-3], struct.pack("<Q", 1 << 60)):
         kept.write_bytes(content)
-        vector_files._read_known.cache_clear()
+        cached_vectors._read_known.cache_clear()
         assert read_vectors(path) == first
 
 

@@ -21,8 +21,10 @@ from unnaive.base.cache_folder import cache_folder
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.base.open_files import check_exists
 from unnaive.base.types import Arrays
-from unnaive.data.word_vector_files import read_named_vectors
 from unnaive.data.word_vectors import KEPT_WORDS, WordVectors
+from unnaive.io.vectors.word_vector_files import read_named_vectors
+from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
+from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
 
 VERSION = 1  # version of the cache, raised when the same file would give other vectors
 REMEMBERED = 4  # files whose vectors are kept in memory
@@ -79,15 +81,11 @@ def _packed(arrays: Arrays) -> bytes:
 
 
 def _read_file(path: Path, limit: int | None) -> WordVectors:
-    from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
-
     if not is_fasttext_file(path):
         words, table = read_named_vectors(path, limit)
         if not table.any():
             raise BadData(f"the word vectors of {path} are all zero; give a file with other vectors")
         return WordVectors.of(words, table, limit=limit)
-    from unnaive.interop.fasttext.fasttext_vectors import FastTextVectors
-
     file = read_fasttext_file(path)
     vectors = FastTextVectors(file)
     words = [word for word in vectors.rule.words[:limit] if _is_text(word)]
