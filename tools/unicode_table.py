@@ -3,11 +3,12 @@
     python tools/unicode_table.py
 
 Which characters are letters depends on the interpreter's Unicode version; a table written once makes words the
-same on every Python. Two files come out: src/unnaive/text/_unicode_table.py and _kernel_unicode.h beside it.
+same on every Python. Two files come out: src/unnaive/text/unicode_table.txt and _kernel_unicode.h beside it.
 """
 
 import re
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -94,33 +95,24 @@ def ranges(codes: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def wrapped(words: list[str], name: str) -> str:
-    """A Python constant: the words in one string, over lines."""
-    lines, line = [], ""
-    for word in words:
-        if len(line) + len(word) > 100:
-            lines.append(line)
-            line = ""
-        line += word + " "
-    body = "\n".join(f'    "{line}"' for line in [*lines, line])
-    return f"{name} = (\n{body}\n)\n"
-
-
-def python_table(runs: dict[str, Ranges], folds: dict[int, int]) -> str:
-    """The table as the reference reads it: hexadecimal ranges, and `code:folded` pairs."""
+def text_table(runs: dict[str, Ranges], folds: dict[int, int]) -> str:
+    """The table as _unicode_table.py reads it: paragraphs of a name and hexadecimal ranges, or `code:folded` pairs."""
 
     def name(table: str) -> str:
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", table).upper()
 
-    return (
-        f'"""{TITLE}; {HEAD.format(version=unicodedata.unidata_version)}."""\n\n'
-        + f'VERSION = "{unicodedata.unidata_version}"\n'
-        + "".join(
-            wrapped([f"{a:x}" if a == b else f"{a:x}-{b:x}" for a, b in pairs], name(table))
+    def wrapped(name: str, words: list[str]) -> str:
+        return f"{name}\n{textwrap.fill(' '.join(words), 100, break_on_hyphens=False)}\n"
+
+    paragraphs = [
+        f"{TITLE}; {HEAD.format(version=unicodedata.unidata_version)}\n",
+        *(
+            wrapped(name(table), [f"{a:x}" if a == b else f"{a:x}-{b:x}" for a, b in pairs])
             for table, pairs in runs.items()
-        )
-        + wrapped([f"{a:x}:{b:x}" for a, b in folds.items()], "FOLDS")
-    )
+        ),
+        wrapped("FOLDS", [f"{a:x}:{b:x}" for a, b in folds.items()]),
+    ]
+    return "\n".join(paragraphs)
 
 
 def c_pairs(name: str, pairs: list[tuple[int, int]]) -> str:
@@ -153,7 +145,7 @@ def main() -> None:
     runs = tables(kinds)
     if any(kinds[first] for table in ("Pictographs", "TextPictographs") for first, _ in runs[table]):
         raise SystemExit("a pictograph is a letter or a number")
-    (FOLDER / "_unicode_table.py").write_text(python_table(runs, folds), encoding="utf-8")
+    (FOLDER / "unicode_table.txt").write_text(text_table(runs, folds), encoding="utf-8")
     (FOLDER / "_kernel_unicode.h").write_text(cpp_table(runs, folds), encoding="utf-8")
 
 

@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.evaluation.evaluate import evaluate
+from unnaive.io.cost_files import read_costs
 from unnaive.learning.decisions import LeastCost, Thresholds, WeightedArgmax, decision_from_dict
-from unnaive.learning.optimise import _best_offset, _macro_f1, least_cost, read_costs, read_optimise, tune_macro_f1
+from unnaive.learning.optimise import _best_offset, _macro_f1, least_cost, read_optimise, tune_macro_f1
 from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,6 @@ tunes them and checks cost matrices.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.errors import BadData, UnknownName, choose
+from unnaive.base.registry import import_part
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Label
 from unnaive.learning.decisions import LeastCost, WeightedArgmax
@@ -47,49 +47,14 @@ def read_optimise(value: Any) -> Any:
             except UnknownName as problem:
                 more = " A" if str(problem).endswith("?") else "; a"
                 raise UnknownName(f"{problem}{more} file of costs ends in .csv") from None
-        return read_costs(Path(value))
+        return import_part("unnaive.io.cost_files:read_costs")(Path(value))
     if isinstance(value, Mapping) and all(isinstance(row, Mapping) for row in value.values()) and value:
-        return {str(true): _cost_row(str(true), row.items()) for true, row in value.items()}
+        return {str(true): cost_row(str(true), row.items()) for true, row in value.items()}
     raise BadData(f"optimise is {value!r}; give accuracy, macro-f1, a CSV file of costs, or a dict of dicts of costs")
 
 
-def read_costs(path: Path) -> Costs:
-    """The costs in a CSV file: a row for each true class, a column for each predicted class.
-
-    true,ham,spam
-    ham,0,9
-    spam,1,0
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",") if any(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise BadData(f"the costs in {path} cannot be read ({reason}); give a CSV file") from problem
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise BadData(
-            f"{path} has no table of costs; write the classes to predict in the first line, and then a "
-            "line for each true class with its costs"
-        )
-    columns = [name.strip() for name in rows[0][1:]]
-    costs: Costs = {}
-    for number, row in enumerate(rows[1:], 2):
-        true = row[0].strip()
-        if len(row) != len(rows[0]):
-            raise BadData(
-                f"line {number} of {path} has {len(row)} cells, but the first has {len(rows[0])}; give a cost for each "
-                "class in the first line"
-            )
-        if true in costs:
-            raise BadData(f"{path} has two lines for the true class {true!r}; leave one out")
-        costs[true] = _cost_row(true, zip(columns, row[1:], strict=True), f" in line {number} of {path}")
-    if len(set(columns)) != len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise BadData(f"{path} has two columns for the predicted class {twice!r}; leave one out")
-    return costs
-
-
-def _cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
+def cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
+    """The costs of one true class by predicted class; an error names the cell that is no finite number."""
     row: dict[str, float] = {}
     for predicted, cell in pairs:
         try:
