@@ -131,3 +131,10 @@ def test_reports_web_pages_and_figures_have_one_palette():
     assert set(colours) == {"#fff", "#000", "#444"}  # on paper, and behind pictures
     used = set(re.findall(r"var\(--([a-z-]+)", layout + web))
     assert used - {"weight"} <= set(light)
+
+
+def test_dollar_signs_in_the_name_of_a_class_are_no_formula():
+    names = ["$5_$", "a$b^$"]
+    drawing = plots.classes_figure({"$x$": np.array([0.5, 1.0])}, names, title="$\\frac$")
+    svg = plots.inline_svg(drawing, "classes")
+    assert all(f">{name}<" in svg for name in (*names, "$x$", "$\\frac$"))

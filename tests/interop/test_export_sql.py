@@ -140,3 +140,14 @@ def test_a_damaged_export_is_one_sentence(tmp_path):
 def test_columns_that_databases_take_for_one_are_refused(name):
     with pytest.raises(CannotExport, match=f"two columns called '{name.lower()}'"):
         write_sql(portable_model(hostile_records(**{name: "c"}), "sql"))
+
+
+def test_a_nul_in_a_class_or_in_the_files_is_one_sentence(tmp_path):
+    classifier = TextClassifier("multinomial").fit(["red", "blue"], ["a\0x", "b"])
+    with pytest.raises(CannotExport, match=r"databases store no NUL, which the class 'a\\x00x' has"):
+        export_model(classifier.fitted_, "sql", tmp_path / "sql")
+    export_model(TextClassifier("multinomial").fit(["red", "blue"], ["a", "b"]).fitted_, "sql", tmp_path / "sql")
+    with (tmp_path / "sql" / "sqlite-tables.sql").open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(UnnaiveError, match=r"sqlite-tables.sql contains a NUL, which no export has"):
+        check_export(tmp_path / "sql")

@@ -73,7 +73,7 @@ def test_mutated_rows_are_read_or_left_to_python():
     csv = b'text,label\n"a ""b"", c",x\r\n caf\xc3\xa9,"y\nz"\n' * 4
     for _ in range(3_000):
         for found in (
-            _rows.json_rows(mutated(json_lines, draw), ["text", "label"], 1, ["never"], 1 << 20),
+            _rows.json_rows(mutated(json_lines, draw), ["text", "label"], 1, ["never"], 1 << 20, draw.random() < 0.5),
             _rows.json_lines(mutated(json_lines, draw), ["text"], 1 << 20),
             _rows.csv_rows(mutated(csv, draw), ord(","), [0, 1], draw.choice([0, 1, 9]), 1 << 20),
         ):

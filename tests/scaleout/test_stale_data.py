@@ -118,7 +118,7 @@ def test_a_pipe_trains_the_model_of_its_file(model, tmp_path):
     expected = train_file(DataFile(str(tmp_path / "a.txt"), format="fasttext"), model)
     result = train_file(DataFile(pipe, format="fasttext"), model)
     assert result.documents == expected.documents == 20_000
-    assert np.array_equal(result.classifier.decision_function(["red"]), expected.classifier.decision_function(["red"]))
+    assert np.array_equal(result.classifier.scores(["red"]), expected.classifier.scores(["red"]))
 
 
 @pytest.mark.slow

@@ -37,8 +37,8 @@ nb::object python_of(Columns columns) {
 }
 
 nb::object json_rows(Vector<uint8_t> data, std::vector<std::string> wanted, size_t required,
-                     std::vector<std::string> refused, size_t longest) {
-  const JsonKeys keys{std::move(wanted), std::move(refused), required};
+                     std::vector<std::string> refused, size_t longest, bool closed) {
+  const JsonKeys keys{std::move(wanted), std::move(refused), required, closed};
   Columns columns = empty_columns(keys.wanted.size(), data.size());
   bool sound;
   {
@@ -52,7 +52,7 @@ nb::object json_rows(Vector<uint8_t> data, std::vector<std::string> wanted, size
 // (the columns of json_rows; start and end of the line of each row, two numbers for each row)
 nb::object json_lines(Vector<uint8_t> data, std::vector<std::string> wanted, size_t longest) {
   const size_t required = wanted.size();
-  const JsonKeys keys{std::move(wanted), {}, required};
+  const JsonKeys keys{std::move(wanted), {}, required, false};
   Columns columns = empty_columns(keys.wanted.size(), data.size());
   std::vector<int64_t> bounds;
   bool sound;
@@ -167,7 +167,8 @@ uint64_t checksum(Vector<uint8_t> data, bool wide) {
 
 NB_MODULE(_rows, m) {
   set_leak_report();
-  m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
+  m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a,
+        "closed"_a);
   m.def("json_lines", &unnaive::json_lines, "data"_a, "wanted"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);

@@ -38,6 +38,7 @@ class CsvReader {
 
   // Read one row; false if Python must read it.
   bool read_row(Columns& columns) {
+    if (end_ - p_ > 2 && p_[0] == 0xef && p_[1] == 0xbb && p_[2] == 0xbf) return false;  // a byte-order mark inside
     for (size_t field = 0;; ++field) {
       if (field == shape_.width) return false;
       const int64_t place = shape_.places[field];

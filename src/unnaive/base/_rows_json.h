@@ -238,6 +238,7 @@ struct JsonKeys {
   std::vector<std::string> wanted;
   std::vector<std::string> refused;
   size_t required;  // this many of the first `wanted` keys must be present
+  bool closed;      // whether a record with any other key is left to Python too
 };
 
 inline bool read_record(JsonLine& line, const JsonKeys& keys, Columns& columns, size_t row) {
@@ -246,7 +247,7 @@ inline bool read_record(JsonLine& line, const JsonKeys& keys, Columns& columns, 
       if (key == keys.wanted[i]) return columns[i].kinds.size() == row && line.read_value(columns[i]);
     for (const std::string& name : keys.refused)
       if (key == name) return false;
-    return line.skip_value(0);
+    return !keys.closed && line.skip_value(0);
   });
   if (!sound) return false;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -1,4 +1,4 @@
-"""gzip and zstd: the bytes of a compressed file, recognised by its first bytes, are read decompressed.
+"""gzip, zstd, bzip2 and xz: the bytes of a compressed file, recognised by its first bytes, are read decompressed.
 
 The compression ratio is limited, so that a malicious file ends with an error instead of filling the memory.
 """
@@ -6,6 +6,7 @@ The compression ratio is limited, so that a malicious file ends with an error in
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -18,15 +19,17 @@ BLOCK = 1 << 18
 MAX_RATIO = 250
 UNPACKED_FREELY = 64 << 20  # bytes of a compressed file before its ratio is checked
 
-PACKED_FORMATS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
+GZIP, ZSTD, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"
+SKIPPED_FRAMES = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))  # with which pzstd begins
+BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+PACKED_FORMATS = (GZIP, ZSTD, *SKIPPED_FRAMES, b"BZh", XZ)  # a text may begin with the last but one, too
+MOST_XZ = 1 << 29  # bytes of memory that a file may ask for
 FOREIGN_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
     b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
     b"%PDF": "a PDF; extract its text first",
     b"\x89PNG": "a picture",
     b"PAR1": "a Parquet file; save it under a name that ends in .parquet",
-    b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
-    b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
 }
 
 
@@ -91,18 +94,60 @@ class UnpackedStream(io.RawIOBase):
 
 def decompressed_stream(stream: io.BufferedReader, packed: WatchedStream, name: str, max_ratio: int) -> IO[bytes]:
     """The decompressed bytes of `stream`, or `stream` itself; an error for another format that cannot be read."""
-    start = stream.peek(8)[:8]
-    if start.startswith(PACKED_FORMATS[0]):
-        import gzip
-
-        return io.BufferedReader(UnpackedStream(gzip.GzipFile(fileobj=stream), packed, name, max_ratio), BLOCK)
-    if start.startswith(PACKED_FORMATS[1]):
-        return io.BufferedReader(UnpackedStream(_open_zstd(stream), packed, name, max_ratio), BLOCK)
+    start = stream.peek(16)[:16]
+    unpacked = _open_packed(stream, start)
+    if unpacked is not None:
+        return io.BufferedReader(UnpackedStream(unpacked, packed, name, max_ratio), BLOCK)
     for magic, what in FOREIGN_FORMATS.items():
         if start.startswith(magic):
             raise BadData(f"{name} is {what}")
     return stream
 
 
-def _open_zstd(stream: IO[bytes]) -> Any:
-    return import_extra("pyarrow", "reading .zst files").CompressedInputStream(stream, "zstd")
+def _open_packed(stream: io.BufferedReader, start: bytes) -> Any:
+    """The decompressed bytes of a stream that begins with `start`; None if it is not compressed."""
+    if start.startswith(GZIP):
+        import gzip
+
+        return gzip.GzipFile(fileobj=stream)
+    if start.startswith((ZSTD, *SKIPPED_FRAMES)):
+        return import_extra("pyarrow", "reading .zst files").CompressedInputStream(stream, "zstd")
+    if BZIP2.match(start):
+        import bz2
+
+        return bz2.BZ2File(stream)
+    return XzStream(stream) if start.startswith(XZ) else None
+
+
+class XzStream:
+    """The decompressed bytes of one xz stream after another; a file that asks for too much memory is an error."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._packed = stream, b""
+        self._decompressor: Any = None
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end of the file."""
+        import lzma
+
+        while True:
+            if self._decompressor is None or self._decompressor.eof:
+                self._packed = (self._packed or self._stream.read(BLOCK)).lstrip(b"\0")  # streams may be padded
+                if not self._packed:
+                    return b""
+                self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ)
+            elif self._decompressor.needs_input:
+                self._packed = self._stream.read(BLOCK)
+                if not self._packed:
+                    raise EOFError("the compressed stream ends too early")
+            try:
+                data: bytes = self._decompressor.decompress(self._packed, size)
+            except lzma.LZMAError as problem:
+                raise OSError(str(problem)) from problem
+            self._packed = self._decompressor.unused_data
+            if data:
+                return data
+
+    def close(self) -> None:
+        """Close the compressed stream."""
+        self._stream.close()

@@ -83,7 +83,7 @@ def _find_nearest_name(path: Path) -> str | None:
 
 
 def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int = MAX_RATIO) -> IO[bytes]:
-    """The decompressed bytes of a file, or of stdin for "-"; gzip and zstd are recognised by their first bytes."""
+    """The decompressed bytes of a file, or of stdin for "-"; compressed ones are recognised by their first bytes."""
     return ByteSource(path).open(on_read, max_ratio)
 
 

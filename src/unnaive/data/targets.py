@@ -216,7 +216,7 @@ def plain_label(value: Any) -> Label:
         value = value.item()
     if isinstance(value, (str, int)):
         return value
-    if value is None or value != value:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
         raise BadData(f"a label is missing ({value!r}); remove its row")
     if isinstance(value, float):
         _check_float_labels(np.array([value]))

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.errors import BadData
 from unnaive.data.corpus import Labels
 from unnaive.data.fields.fields import encode_records
-from unnaive.data.missing_values import MISSING, is_missing_value
+from unnaive.data.missing_values import LONGEST, is_missing_value
 from unnaive.io.fields.columns import Columns
+from unnaive.io.labels import decode_name
 from unnaive.io.tables.binary_tables import ParquetTable
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import JsonTable
@@ -33,7 +35,8 @@ ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by column name
 class Batch:
     """Some documents of a data file; `ids` are those of the file, else row numbers from 1.
 
-    `kept` has the columns of the table by name, if requested; `types` their Arrow types, if the file has types.
+    `kept` has the columns of the table by name, if requested; `late` those that its first rows did not have; `types`
+    their Arrow types, if the file has types.
     """
 
     texts: Sequence[str]
@@ -41,6 +44,18 @@ class Batch:
     ids: list[str]
     kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     types: Mapping[str, Any] = field(default_factory=dict)
+    late: tuple[str, ...] = ()
+
+    def check_late(self, source: str, format: str, taken: Sequence[str] = ()) -> None:
+        """Raise an error for a late column without a place in the output; JSON has one, unless the name is `taken`."""
+        name = next((name for name in self.late if format != "jsonl" or name in taken), None)
+        if name is None:
+            return
+        advice = "rename it" if format == "jsonl" else "write a file that ends in .jsonl, or give the first row the key"
+        raise BadData(
+            f"the first rows of {source} have no key {name!r}, but a later one has, and there is no column for it; "
+            f"{advice}"
+        )
 
 
 def read_batches(table: Table, columns: Columns, parse: Parse, seen: int = 0) -> Iterator[Batch]:
@@ -54,7 +69,7 @@ def read_batches(table: Table, columns: Columns, parse: Parse, seen: int = 0) ->
     for rows in READERS[type(table)](table, columns):
         texts, labels = _documents(rows, columns, parse)
         if len(texts):
-            named = None if columns.id is None else [str(value) for value in rows[columns.id].values()]
+            named = None if columns.id is None else list(map(spell_id, rows[columns.id].values()))
             ids = number_rows(seen, len(texts)) if named is None else named
             yield Batch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept}, table.types)
             seen += len(texts)
@@ -142,9 +157,17 @@ def count_missing(texts: Sequence[str]) -> int:
     """
     if not isinstance(texts, TextBuffer):
         return sum(map(is_missing_value, texts))
-    longest = max(map(len, MISSING))
-    short = ((chunk, np.flatnonzero(np.diff(chunk.offsets) <= longest).tolist()) for chunk in texts.chunks)
+    short = ((chunk, np.flatnonzero(np.diff(chunk.offsets) < LONGEST).tolist()) for chunk in texts.chunks)
     return sum(is_missing_value(chunk[row]) for chunk, rows in short for row in rows)
+
+
+def spell_id(value: Any) -> str:
+    """An id as text.
+
+    >>> spell_id(7), spell_id(b"T7")
+    ('7', 'T7')
+    """
+    return decode_name(value, "an id") if isinstance(value, bytes) else str(value)
 
 
 def number_rows(seen: int, size: int) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unnaive.base.errors import BadData, UnnaiveError
 
-PACKINGS = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+PACKINGS = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 
 
 @dataclass(frozen=True)
@@ -170,5 +170,5 @@ def spark_format(path: str | Path) -> str | None:
     >>> spark_format("s3a://bucket/tickets.parquet"), spark_format("tickets.db")
     ('parquet', None)
     """
-    kind = ENDINGS.get(split_ending(str(path).rstrip("/").removesuffix(".bz2"))[0])
+    kind = ENDINGS.get(split_ending(str(path).rstrip("/"))[0])
     return kind.format if kind is not None and kind.spark else None

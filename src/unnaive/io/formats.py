@@ -20,6 +20,7 @@ from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.inspection import Inspection
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
+from unnaive.io.tables.csv_records import longer_fields
 from unnaive.io.tables.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
 from unnaive.io.tables.json_tables import JsonTable
 from unnaive.io.tables.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
@@ -83,7 +84,8 @@ def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             f"{list_endings(TABLES)}"
         )
     for columns in table.batches(names):
-        yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        every = (*names, *table.late_names)
+        yield from (dict(zip(every, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def find_format(path: str) -> str | None:
@@ -153,7 +155,8 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
 
 def split_row(line: str) -> list[str]:
     """The cells of a line by the best delimiter."""
-    return next(csv.reader([line.strip("\r\n")], delimiter=find_delimiter([line])), [])
+    with longer_fields(len(line)):
+        return next(csv.reader([line.strip("\r\n")], delimiter=find_delimiter([line])), [])
 
 
 def _is_header(cells: Sequence[str], expected: Sequence[str]) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning
@@ -15,7 +18,10 @@ from unnaive.data.fields.column_kinds import is_list_text
 LISTS = "list"  # as a separator: the cells are lists in JSON or Python syntax
 YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))
 NO = frozenset(("", "0", "0.0", "false", "f", "no", "n", "none", "nan"))
-_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+# the items of a list: strings in quotes, or anything up to the next comma
+_ITEM = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")[\s,]*+|([^,]++),?|,""", re.DOTALL)
+NO_ITEM = frozenset(("", "None", "nan"))
+_UNQUOTED = {"True": "true", "False": "false"}  # as JSON writes them
 
 
 def parse_labels(value: Any, separator: str | None = None) -> Labels:
@@ -26,6 +32,8 @@ def parse_labels(value: Any, separator: str | None = None) -> Labels:
     >>> parse_labels("['a', 'it\\\\'s']", "list"), parse_labels({"a": 1.0, "b": 0.2})
     (('a', "it's"), ('a',))
     """
+    if isinstance(value, bytes):
+        value = decode_name(value, "a label")
     if isinstance(value, str):
         names: Sequence[Any] = _split(value, separator)
     elif isinstance(value, (list, tuple)):
@@ -43,17 +51,33 @@ def _split(value: str, separator: str | None) -> Sequence[str]:
     return value.split(separator) if separator and separator != LISTS else (value,)
 
 
-def parse_list(text: str) -> list[str]:
+def parse_list(text: str) -> list[Any]:
     """The items of a list in JSON, Python or numpy syntax.
 
-    >>> parse_list('["a", "b"]'), parse_list("['a' 'b']"), parse_list("[a, b]"), parse_list("[]")
-    (['a', 'b'], ['a', 'b'], ['a', 'b'], [])
+    >>> parse_list('["caf\\\\u00e9", 3]'), parse_list("['a' 'b']"), parse_list("[a, b]"), parse_list("[]")
+    (['café', 3], ['a', 'b'], ['a', 'b'], [])
+    >>> parse_list("['it\\\\'s', 3, None, True]"), parse_list('["a, b", nan]')
+    (["it's", '3', 'true'], ['a, b'])
     """
-    inside = text.strip()[1:-1]
-    quoted = [single or double for single, double in _QUOTED.findall(inside)]
-    if quoted:
-        return [re.sub(r"\\(.)", r"\1", item) for item in quoted]
-    return [item.strip() for item in inside.split(",") if item.strip()]
+    with suppress(ValueError, RecursionError):
+        items = json.loads(text, parse_constant=lambda _: None)
+        return items if isinstance(items, list) else list(items)
+    return [_read_quoted(quoted) if quoted else bare for quoted, bare in _split_items(text.strip()[1:-1])]
+
+
+def _split_items(inside: str) -> Iterator[tuple[str, str]]:
+    """(an item in quotes, the item without quotes), of which one is empty; nothing for a missing item."""
+    for match in _ITEM.finditer(inside):
+        bare = (match[2] or "").strip()
+        if match[1] or bare not in NO_ITEM:
+            yield match[1] or "", _UNQUOTED.get(bare, bare)
+
+
+def _read_quoted(item: str) -> str:
+    """A string as JSON or Python writes it; one with an escape that neither has is read without its backslashes."""
+    with suppress(ValueError, SyntaxError):
+        return str(ast.literal_eval(item))
+    return re.sub(r"\\(.)", r"\1", item[1:-1])
 
 
 def _parse_object(value: dict[Any, Any]) -> Sequence[Any]:
@@ -68,14 +92,32 @@ def _parse_object(value: dict[Any, Any]) -> Sequence[Any]:
 def _spell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"  # as JSON writes it
+    if isinstance(value, bytes):
+        return decode_name(value, "a label").strip()
     if isinstance(value, (dict, list)):
         raise BadData(f"a label is {describe_kind(value)}; expected a string, a number or a list of these")
     return "" if value is None else str(value).strip()
 
 
+def decode_name(value: bytes, what: str) -> str:
+    """A name that a file stores as bytes.
+
+    >>> decode_name("café".encode(), "a label")
+    'café'
+    """
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        shown = repr(value[:20])[2:-1]
+        raise BadData(f"{what} is binary and not UTF-8 ({shown}); store it as a string") from None
+
+
 def describe_kind(value: Any) -> str:
     """The kind of a value in words."""
-    kinds: dict[type, str] = {dict: "an object", list: "a list", bytes: "binary"}
+    kinds: dict[type, str] = {
+        dict: "an object", list: "a list", bytes: "binary", str: "a string", int: "a number", float: "a number",
+        bool: "true or false",
+    }  # fmt: skip
     return kinds.get(type(value), f"a {type(value).__name__}")
 
 

@@ -126,10 +126,10 @@ class ReadOptions:
         """The options of a look at the start of a file: nothing is logged, counted or warned about."""
         return replace(self, log=ReadLog(), on_read=None, looking=True)
 
-    def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
+    def reject_row(self, path: str, number: int, problem: str, last: int | None = None, unit: str = "line") -> None:
         """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (--skip-bad)."""
         if not self.skip_bad:
-            raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
+            raise BadData(f"{unit} {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
         self.log.skipped.append((number, number if last is None else last))
 
 

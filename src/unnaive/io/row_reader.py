@@ -88,8 +88,11 @@ class RowReader:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
             labels = [self.spelling.apply(parse_flags(row, columns.flag_labels)) for row in rows]
         at = len(columns.names) - len(columns.kept)
-        ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
-        return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
+        ids = list(map(batches.spell_id, values[at - 1])) if columns.id else batches.number_rows(seen, len(texts))
+        kept = (*columns.kept, *self.table.late_names) if columns.kept else ()
+        return Batch(
+            texts, labels, ids, dict(zip(kept, values[at:], strict=True)), self.table.types, self.table.late_names
+        )
 
     def read_texts(self, values: list[list[Any]]) -> list[str]:
         """The texts of the columns that documents consist of: joined, or records with fields."""
@@ -101,7 +104,7 @@ class RowReader:
 
     def without_headers(self, values: list[list[Any]]) -> list[list[Any]]:
         """The columns of a labelled batch without repeated header rows, which concatenated files have."""
-        names = self.columns.names[: len(values) - len(self.columns.kept)]
+        names = self.columns.names[: len(self.columns.names) - len(self.columns.kept)]
         labelled = self.columns.label is not None or self.columns.label_columns
         if not labelled or self.table.numbered or names[0] not in values[0]:
             return values

@@ -39,6 +39,12 @@ class SoftColumns:
                     f"{join_names(list(batch.kept))}: name some of these, or give another pattern"
                 )
             self._labels = dict(zip(names, name_flags(names, [*self._patterns, PREFIX]), strict=True))
+        late = [name for name in batch.late if any(fnmatchcase(name, pattern) for pattern in self._patterns)]
+        if late:
+            raise BadData(
+                f"the first rows of {source} have no column {late[0]!r} of soft labels, but a later one has; give the "
+                "first row all of them"
+            )
         return {label: batch.kept[name] for name, label in self._labels.items()}
 
     def leave_labels_out(self, log: ReadLog) -> None:

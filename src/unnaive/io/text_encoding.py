@@ -27,6 +27,7 @@ CODE_PAGES = {
 }  # fmt: skip
 WESTERN = "cp1252"
 
+BYTE_ORDER_MARK = "\ufeff"  # decoded
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -58,9 +59,8 @@ def decode_lines(
     """Numbered lines with their ends, decoded; a lone carriage return also ends a line.
 
     The stream is closed at the end. The encoding is the one given, or that of a byte-order mark, or UTF-8; lines that
-    are not UTF-8 are read in the code
-    are not UTF-8 are read in the code
-    page of `language`, with a warning, unless `silent`. A truncated compressed file is an error.
+    are not UTF-8 are read in the code page of `language`, with a warning, unless `silent`. A truncated compressed file
+    is an error.
 
     >>> list(decode_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
     [(1, 'çay\\r\\n'), (2, 'köfte')]
@@ -90,13 +90,23 @@ def _check_length(line: str | bytes, number: int, name: str, max_line: int) -> N
 def _choose_decoder(
     stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int, silent: bool
 ) -> Iterator[str]:
-    encoding = encoding or _find_byte_order_mark(stream)
-    if encoding == "utf-8-sig":
+    marked = _find_byte_order_mark(stream)
+    if marked == "utf-8-sig" and (encoding is None or is_utf8(encoding)):
         stream.read(len(codecs.BOM_UTF8))
-        encoding = None
+    elif encoding is None:
+        encoding = marked
     if encoding is None:
         return _decode_utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN), max_line, silent)
     return _decode_as(stream, name, encoding, max_line)
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether the name is one of UTF-8.
+
+    >>> is_utf8("UTF_8"), is_utf8("utf-16")
+    (True, False)
+    """
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def _find_byte_order_mark(stream: IO[bytes]) -> str | None:

@@ -76,7 +76,7 @@ class TrainingOptions:
         'dicts. For multilabel targets "macro-f1" is the same as decision="scut".',
     )
     vectors: Any = option(
-        "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
+        "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be compressed.",
         stored="no",
         default=None,
         metavar="FILE",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.workflows.feedback import Feedback
-from unnaive.workflows.prediction_columns import Layout
+from unnaive.workflows.prediction_columns import NEW_KEYS, Layout
 from unnaive.workflows.predictor import Predictor
 from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, ModelSource, open_data, open_model
@@ -157,7 +157,7 @@ def predict_file(
         batches = iter([_batch_of_texts(documents)])
     else:
         batches = feedback.reading(source, "predicting").batches(labelled=False, keep=keep_columns)
-    batches = _lay_out(batches, layout)
+    batches = _lay_out(batches, layout, format if show is None else "jsonl", source.name)
     rows: list[RowValues] = []
     if path is None:
 
@@ -212,9 +212,10 @@ def _refuse_top(top: int, format: str, option: str | None) -> None:
         )
 
 
-def _lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
+def _lay_out(batches: Iterable[Batch], layout: Layout, format: str, source: str) -> Iterator[Batch]:
     """The batches; the first decides the columns of the layout, and each file their types."""
     for batch in batches:
+        batch.check_late(source, format, (*NEW_KEYS, layout.kind))
         layout.kept, layout.types = layout.kept or tuple(batch.kept), batch.types
         yield batch
 

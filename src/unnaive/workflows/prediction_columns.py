@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unnaive.text.buffer import TextBuffer
 
 
+NEW_KEYS = ("labels", "known_terms", "label_set", "top", "all", "explanation")  # of a prediction in JSON
 WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 to six digits
 
 
@@ -70,7 +71,7 @@ class Layout:
         if not self.kept:
             return {"id": record["id"]}
         cells: dict[str, Any] = record["kept"]
-        return cells if tuple(cells) == self.kept else {name: cells.get(name) for name in self.kept}
+        return cells if tuple(cells) == self.kept else dict.fromkeys(self.kept) | cells
 
     def flat(self, record: RowValues) -> dict[str, Any]:
         """The new columns of a record for a table: label, value, known_terms, then other requested ones."""

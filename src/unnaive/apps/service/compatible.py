@@ -26,6 +26,7 @@ from unnaive.apps.service.open_inference import add_open_inference
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.routes import model_summary
 from unnaive.apps.service.served import ServedModel
+from unnaive.io.tables.csv_records import longer_fields
 
 ANSWER = bodies.Foreign
 
@@ -204,9 +205,9 @@ def table_rows(body: bytes, kind: str) -> list[list[str]]:
             422, f"the table cannot be read as {charset[1] if charset else 'UTF-8'}; give its encoding: text/csv; "
             "charset=latin-1"
         ) from problem  # fmt: skip
-    csv.field_size_limit(max(csv.field_size_limit(), len(words)))
     try:
-        rows = [row for row in csv.reader(io.StringIO(words, newline=""), strict=True) if row]
+        with longer_fields(len(words)):
+            rows = [row for row in csv.reader(io.StringIO(words, newline=""), strict=True) if row]
     except csv.Error as problem:
         raise Refused(422, f"the table is not CSV ({problem}); send rows with commas between the cells") from problem
     if not rows:

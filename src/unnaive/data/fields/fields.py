@@ -28,7 +28,7 @@ from unnaive.data.fields.column_kinds import is_text_name, profile_column
 from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
 from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record_columns
 from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, read_vector
-from unnaive.data.missing_values import MISSING
+from unnaive.data.missing_values import is_missing_value
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.field import (
     VECTOR,
@@ -136,11 +136,11 @@ def _encode_value(value: Any, kind: str) -> str:
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, NaT, an empty string, or a marker such as N/A.
 
-    >>> [is_missing(value) for value in (None, float("nan"), " ", "N/A", 0, "0")]
-    [True, True, True, True, False, False]
+    >>> [is_missing(value) for value in (None, float("nan"), " ", "N/A", " N/A", 0, "0")]
+    [True, True, True, True, True, False, False]
     """
     if isinstance(value, str):
-        return not value.strip() or value.casefold() in MISSING
+        return not value.strip() or is_missing_value(value)
     return value is None or type(value).__name__ in ("NAType", "NaTType") or _differs_from_itself(value)
 
 

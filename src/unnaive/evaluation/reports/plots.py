@@ -52,6 +52,7 @@ STYLE = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
+    "text.parse_math": False,  # the name of a class may have dollar signs
     "svg.fonttype": "none",  # text stays text: smaller and searchable
     "svg.hashsalt": "unnaive",  # the same figure gives the same file
 }

@@ -43,6 +43,9 @@ def _check(model: PortableModel) -> None:
             f"a table of the SQL export would have two columns called {twice!r}, because databases ignore case and the "
             "first is id; rename the field and train again, or export to js or c"
         )
+    nul = next((str(label) for label in model.classes if "\0" in str(label)), None)
+    if nul is not None:
+        raise CannotExport(f"databases store no NUL, which the class {nul!r} has; rename the class and train again")
 
 
 def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:

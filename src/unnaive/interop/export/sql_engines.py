@@ -105,7 +105,10 @@ def databases() -> dict[str, Callable[[Path, DocumentsTable], Iterable[Row]]]:
 
 def _read_sql(path: Path) -> str:
     """The statements of a file; `read_text` would change the line ends inside labels and names."""
-    return path.read_bytes().decode()
+    statements = path.read_bytes().decode()
+    if "\0" in statements:
+        raise UnnaiveError(f"{path} contains a NUL, which no export has; export the model again")
+    return statements
 
 
 def _storable(text: str | None) -> str | None:

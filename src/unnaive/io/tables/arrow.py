@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.io.fields.columns import Columns
-from unnaive.io.read_options import BATCH_ROWS
-from unnaive.io.tables.binary_tables import ParquetTable, explain_arrow_errors
+from unnaive.io.tables.binary_tables import ParquetTable, arrow_values
 from unnaive.io.tables.native_parser import NotPlain, distinct_strings, map_in_order
 from unnaive.text.buffer import TextBuffer, as_texts
 
@@ -47,8 +46,7 @@ class ArrowCells:
 
     def values(self) -> list[Any]:
         """The cells as Python values."""
-        values: list[Any] = self.array.to_pylist()
-        return values
+        return arrow_values(self.array)
 
     def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:
         """(a code for each cell, the value of each code)."""
@@ -76,9 +74,8 @@ def _holds_strings(kind: Any) -> bool:
 def read_parquet(table: ParquetTable, columns: Columns) -> Iterator[dict[str, ArrowCells]]:
     """The rows of a Parquet file; the next batch is decoded while one is used."""
     names = list(dict.fromkeys(columns.names))
-    with explain_arrow_errors(table.path, "a damaged Parquet file"):
-        batches = table.file.iter_batches(batch_size=BATCH_ROWS, columns=names)
-        for batch in map_in_order(lambda _: next(batches, None), iter(int, 1), threads=1):
-            if batch is None:
-                return
-            yield {name: ArrowCells(batch.column(name)) for name in names}
+    batches = table.arrays(names)
+    for arrays in map_in_order(lambda _: next(batches, None), iter(int, 1), threads=1):
+        if arrays is None:
+            return
+        yield {name: ArrowCells(array) for name, array in zip(names, arrays, strict=True)}

@@ -13,6 +13,7 @@ from unnaive.base.decompression import UNPACKED_FREELY
 from unnaive.base.errors import BadData, choose
 from unnaive.base.extras import import_extra
 from unnaive.base.open_files import STDIN, ByteSource, check_exists
+from unnaive.data.fields.column_kinds import names_a_column
 from unnaive.io.fields.columns import join_names
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import find_header
@@ -79,13 +80,41 @@ class ParquetTable(Table):
             return {}
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
             first = next(self.file.iter_batches(batch_size=SAMPLE_ROWS, row_groups=[0]), None)
-            return {} if first is None else first.to_pydict()
+            columns = [] if first is None else first.columns
+            return {name: arrow_values(column) for name, column in zip(self.names, columns, strict=False)}
+
+    def arrays(self, names: Sequence[str]) -> Iterator[list[Any]]:
+        """The Arrow arrays of the wanted columns, in batches."""
+        places = self.find_places(names)
+        unique = len(set(self.file.schema_arrow.names)) == len(self.names)  # Arrow takes no columns by number
+        wanted = list(dict.fromkeys(names)) if unique else None
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
+                yield [batch.column(name if unique else place) for name, place in zip(names, places, strict=True)]
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches."""
-        with explain_arrow_errors(self.path, "a damaged Parquet file"):
-            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(names))):
-                yield [batch.column(name).to_pylist() for name in names]
+        for arrays in self.arrays(names):
+            yield list(map(arrow_values, arrays))
+
+
+def arrow_values(array: Any) -> list[Any]:
+    """The values of an Arrow array; times are text if Python cannot hold them: too late, too fine, an unknown zone.
+
+    >>> import pyarrow
+    >>> arrow_values(pyarrow.array([0], "timestamp[s]")), arrow_values(pyarrow.array([3 * 10**11], "timestamp[s]"))
+    ([datetime.datetime(1970, 1, 1, 0, 0)], ['11476-08-15 05:20:00'])
+    """
+    import pyarrow
+
+    try:
+        values: list[Any] = array.to_pylist()
+    except (OverflowError, ValueError):
+        kind = array.type
+        if pyarrow.types.is_timestamp(kind) and kind.tz is not None:
+            array = array.cast(pyarrow.timestamp(kind.unit, "UTC"))
+        values = array.cast(pyarrow.string()).to_pylist()
+    return values
 
 
 class DatasetTable(Table):
@@ -129,7 +158,7 @@ class DatasetTable(Table):
                 yield [self._values(part, name) for name in names]
 
     def _values(self, batch: Any, name: str) -> list[Any]:
-        values: list[Any] = batch.column(name).to_pylist()
+        values = arrow_values(batch.column(name))
         classes = self._classes.get(name)
         return values if classes is None else [_name_class(value, classes) for value in values]
 
@@ -187,8 +216,8 @@ class SqliteTable(Table):
         self._database = sqlite3.connect(f"file:{quote(str(file_path))}?mode=ro", uri=True)
         self._database.set_progress_handler(self._count_steps, STEPS)
         self._table = self._choose_table(table)
-        found_names = self._run(f"SELECT name FROM pragma_table_info({_quote_name(self._table)})")
-        self.names = tuple(row[0] for row in found_names)
+        every = self._run(f"SELECT * FROM {_quote_name(self._table)} LIMIT 0")  # table_info omits generated columns
+        self.names = tuple(column[0] for column in every.description)
         self.header = f"table {self._table}"
 
     def _choose_table(self, name: str | None) -> str:
@@ -288,8 +317,7 @@ class ExcelTable(Table):
             raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
         sheet = self._choose_sheet(book.sheetnames)
         book[sheet].reset_dimensions()  # the stated size may be a million empty columns
-        rows = (list(map(_plain_cell, row)) for row in book[sheet].iter_rows(values_only=True))
-        self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
+        self._rows = self._read_rows(book[sheet])
         self._read_header(sheet)
 
     def _choose_sheet(self, sheets: list[str]) -> str:
@@ -299,23 +327,53 @@ class ExcelTable(Table):
             raise BadData(f"{self.path} has {len(sheets)} sheets ({join_names(sheets)}); choose one with --table NAME")
         return sheets[0]
 
+    def _read_rows(self, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+        """(its number in the sheet, the cells up to the last filled one) of each row that is not empty."""
+        try:
+            for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+                cells = list(map(_plain_cell, row))
+                while cells and cells[-1] in (None, ""):
+                    cells.pop()
+                if cells:
+                    yield number, cells
+        except Exception as problem:  # openpyxl raises the errors of its XML and zip libraries
+            raise BadData(f"{self.path} has a damaged sheet ({problem}); save it again as .xlsx") from problem
+
     def _read_header(self, sheet: str) -> None:
-        first = next(self._rows, None)
-        if first is None:
+        start = list(islice(self._rows, SAMPLE_ROWS + 1))
+        if not start:
             raise BadData(f"{self.path} is empty; expected a header and rows")
-        while first and first[-1] is None:
-            first.pop()
-        width = len(first)
-        self._rows = ([*row[:width], *[None] * (width - len(row))] for row in self._rows)
-        self._sampled = list(islice(self._rows, SAMPLE_ROWS))
+        del start[: self._count_titles([row for _, row in start])]
+        number, first = start.pop(0)
+        self._width = len(first)
+        self._sampled = list(self._even_rows(start))
         cells = [_spell_cell(cell) for cell in first]
         below = [[_spell_cell(cell) for cell in row] for row in self._sampled]
         if find_header(self.path, cells, below, self.options):
-            self.names, self.header = tuple(cell.strip() for cell in cells), f"header in row 1 of sheet {sheet}"
+            self.names, self.header = tuple(cell.strip() for cell in cells), f"header in row {number} of sheet {sheet}"
         else:
             self._sampled.insert(0, first)
             self.names = tuple(str(number) for number in range(1, len(first) + 1))
             self.header, self.numbered = f"no header, sheet {sheet}", True
+
+    def _count_titles(self, start: Sequence[Sequence[Any]]) -> int:
+        """The number of rows above the header: each is one cell, and the header has the usual name of a column."""
+        n_titles = next((n for n, row in enumerate(start) if _count_filled(row) > 1), 0)
+        header = start[n_titles]
+        expected = {name.strip().casefold() for name in self.options.expected}
+        named = any(
+            isinstance(cell, str) and (names_a_column(cell) or cell.strip().casefold() in expected) for cell in header
+        )
+        return n_titles if named and self.options.header is not False else 0
+
+    def _even_rows(self, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[list[Any]]:
+        """The rows with as many cells as the header; one with more is bad."""
+        for number, row in rows:
+            if len(row) > self._width:
+                problem = f"has {len(row)} cells, but the first row of the table has {self._width}"
+                self.options.reject_row(self.path, number, problem, unit="row")
+            else:
+                yield [*row, *[None] * (self._width - len(row))]
 
     def sample(self) -> TableSample:
         """The first values of every column."""
@@ -324,7 +382,7 @@ class ExcelTable(Table):
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         places = self.find_places(names)
-        rows = chain(self._sampled, self._rows)
+        rows = chain(self._sampled, self._even_rows(self._rows))
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
             yield [[row[index] for row in batch] for index in places]
 
@@ -347,6 +405,10 @@ def _plain_cell(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _count_filled(row: Sequence[Any]) -> int:
+    return sum(cell is not None and cell != "" for cell in row)
 
 
 def _spell_cell(value: Any) -> str:

@@ -20,8 +20,11 @@ import io
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import NamedTuple
+
+from unnaive.io.text_encoding import BYTE_ORDER_MARK
 
 STRAY_LINES = 10  # line ends in a field; kStrayLines of _rows_csv.h
 
@@ -36,6 +39,16 @@ class CsvRecord(NamedTuple):
     first: int
     last: int
     problem: str = ""
+
+
+@contextmanager
+def longer_fields(most: int) -> Iterator[None]:
+    """Allow fields of `most` characters; the limit of the csv module, which the whole process shares, is restored."""
+    before = csv.field_size_limit(most)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 class _TooLong(Exception):
@@ -71,7 +84,8 @@ class RecordReader:
             self._held += len(numbered[1])
             if self._held > self.most:
                 raise _TooLong
-            yield numbered[1]
+            # files that were joined have byte-order marks inside
+            yield numbered[1] if len(self._taken) > 1 else numbered[1].removeprefix(BYTE_ORDER_MARK)
         self._over = True
 
     def records(self) -> Iterator[CsvRecord]:

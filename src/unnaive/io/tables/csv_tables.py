@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -14,7 +13,7 @@ from unnaive.base.open_files import ByteSource
 from unnaive.data.fields.column_kinds import looks_like_data, shorten_cell
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.read_options import ReadOptions
-from unnaive.io.tables.csv_records import CsvRecord, RecordReader
+from unnaive.io.tables.csv_records import CsvRecord, RecordReader, longer_fields
 from unnaive.io.tables.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
 from unnaive.io.text_encoding import read_lines
 
@@ -37,11 +36,11 @@ class CsvTable(Table):
             start = list(islice(numbered, 1))
         sampled = [line for _, line in start if len(line) < 1 << 16]
         self.delimiter = options.delimiter or separator or find_delimiter(sampled, self.path)
-        csv.field_size_limit(options.max_line)
         reader = RecordReader(chain(start, numbered), self.delimiter, 2 * options.max_line)
-        first = self._read_first(reader)
-        check_width(self.path, len(first))
-        self._sampled = self._take_sample(reader)
+        with longer_fields(options.max_line):
+            first = self._read_first(reader)
+            check_width(self.path, len(first))
+            self._sampled = self._take_sample(reader)
         self._read_header(first)
 
     def _read_first(self, reader: RecordReader) -> list[str]:
@@ -108,17 +107,21 @@ class CsvTable(Table):
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches."""
-        times = Counter(self.names)
-        twice = next((name for name in names if times[name] > 1), None)
-        if twice is not None:
-            alike = [str(index) for index, name in enumerate(self.names, start=1) if name == twice]
-            raise BadData(
-                f"{self.path} has {len(alike)} columns called {twice!r}; choose one by its number, "
-                f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
-            )
         places = self.find_places(names)
-        for batch in split_into_batches(self._read_rows(), self.options.rows, size=lambda row: sum(map(len, row))):
+        for batch in self._batches_of_rows():
             yield [[row[index] for row in batch] for index in places]
+
+    def _batches_of_rows(self) -> Iterator[list[list[str]]]:
+        """All rows in batches; the limit of the csv module is changed only while a batch is read."""
+        with longer_fields(self.options.max_line):
+            rows = self._read_rows()
+        batches = split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row)))
+        while True:
+            with longer_fields(self.options.max_line):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
 
 def _good_rows(reader: RecordReader, path: str, options: ReadOptions) -> Iterator[list[str]]:
@@ -192,7 +195,8 @@ def find_delimiter(lines: Sequence[str], path: str = "") -> str:
 def score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
     """(share of rows as wide as the first, that width); (0, 0) if the first row has one field."""
     try:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        with longer_fields(sum(map(len, lines))):
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:
         return (0.0, 0)
     if not widths or widths[0] < 2:

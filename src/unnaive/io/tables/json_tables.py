@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from unnaive.base.errors import BadData
@@ -14,9 +14,10 @@ from unnaive.base.types import RowValues
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.endings import split_ending
 from unnaive.io.fields.columns import join_names
+from unnaive.io.labels import describe_kind
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
-from unnaive.io.text_encoding import Lines, read_lines
+from unnaive.io.text_encoding import BYTE_ORDER_MARK, Lines, read_lines
 from unnaive.text.field import Field, field_kinds
 
 DEEPEST_KEY = 6  # maximum depth of keys with dots
@@ -36,6 +37,7 @@ class JsonTable(Table):
         self.annotated = False  # whether the records come from an annotation tool
         self._array: list[Any] = []  # what a look has parsed of a file that is one array, which a reader takes
         self._optional: tuple[str, ...] = ()
+        self._known: frozenset[str] = frozenset()  # the keys of the records so far, where all are kept
         self._may_lack: frozenset[str] = frozenset()
         records = self._read_records(options.as_look())
         self.records = [record for _, record in islice(records, min(SAMPLE_ROWS, options.rows))]
@@ -47,7 +49,7 @@ class JsonTable(Table):
 
     def _read_records(self, options: ReadOptions) -> Iterator[tuple[int, RowValues]]:
         if self._array and not options.looking:
-            yield from self._convert_items(self._array.pop())
+            yield from self._convert_items(self._array.pop(), options)
             return
         lines = read_lines(self.source, _options_for(self.path, options))
         filled = ((number, line) for number, line in lines if line.strip())
@@ -56,15 +58,15 @@ class JsonTable(Table):
                 items = self._read_array(line, lines)
                 if options.looking:
                     self._array[:] = [items]
-                yield from self._convert_items(items)
+                yield from self._convert_items(items, options)
                 return
             try:
-                record = json.loads(line, strict=False)
+                record = json.loads(line.removeprefix(BYTE_ORDER_MARK), strict=False)
             except (ValueError, RecursionError) as problem:
                 options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
                 continue
             if isinstance(record, dict):
-                yield from self._convert(number, record)
+                yield from self._convert(number, record, options)
             else:
                 options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
 
@@ -86,16 +88,22 @@ class JsonTable(Table):
             raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object per line") from problem
         return items
 
-    def _convert_items(self, items: list[Any]) -> Iterator[tuple[int, RowValues]]:
+    def _convert_items(self, items: list[Any], options: ReadOptions) -> Iterator[tuple[int, RowValues]]:
         for number, record in enumerate(items, start=1):
             if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
                 record = {"text": record[0], **record[1]}  # spaCy's training data has pairs of a text and a dict
             if not isinstance(record, dict):
                 raise BadData(f'item {number} of {self.path} is not a JSON object such as {{"text": …}}')
-            yield from self._convert(number, record)
+            yield from self._convert(number, record, options, "item")
 
-    def _convert(self, number: int, record: RowValues) -> Iterator[tuple[int, RowValues]]:
-        converted = convert_annotation(record)
+    def _convert(
+        self, number: int, record: RowValues, options: ReadOptions, unit: str = "line"
+    ) -> Iterator[tuple[int, RowValues]]:
+        try:
+            converted = convert_annotation(record)
+        except BadAnnotation as problem:
+            options.reject_row(self.path, number, f"has {problem}", unit=unit)
+            return
         if converted is not None:
             self.annotated |= converted is not record
             yield number, converted
@@ -129,7 +137,15 @@ class JsonTable(Table):
                 problem = f"has no key {absent[0]!r}; it has {join_names(list(record))}"
                 self.options.reject_row(self.path, number, problem)
                 continue
-            yield [*(None if value is ABSENT_KEY else value for value in row), *map(record.get, optional)]
+            if optional and not record.keys() <= self._known:
+                self._find_late_keys(record, names)
+            kept = (*optional, *self.late_names)
+            yield [*(None if value is ABSENT_KEY else value for value in row), *map(record.get, kept)]
+
+    def _find_late_keys(self, record: RowValues, names: Sequence[str]) -> None:
+        """Add the keys that no record had before."""
+        self.late_names += tuple(key for key in record if key not in self._known)
+        self._known |= record.keys()
 
     def _find_absent(self, names: Sequence[str], row: Sequence[Any]) -> list[str]:
         """The keys that a record must have but lacks."""
@@ -139,10 +155,11 @@ class JsonTable(Table):
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted keys, a batch at a time."""
         required = names[: len(names) - len(self._optional)]  # the kept ones come last
+        self.late_names, self._known = (), frozenset(self._optional)
         for rows in split_into_batches(
             self._complete_rows(required, self._optional), self.options.rows, size=_measure
         ):  # fmt: skip
-            yield [list(column) for column in zip(*rows, strict=True)]
+            yield [list(column) for column in zip_longest(*rows)]
 
 
 def _options_for(path: str, options: ReadOptions) -> ReadOptions:
@@ -197,6 +214,10 @@ def _measure(row: list[Any]) -> int:
     return sum(len(value) if isinstance(value, str) else 16 for value in row)
 
 
+class BadAnnotation(ValueError):
+    """A record of an annotation tool has another shape than the tool writes."""
+
+
 def convert_annotation(record: RowValues) -> RowValues | None:
     """A record of an annotation tool with its labels as a list under `labels`; None to skip it; others unchanged.
 
@@ -211,7 +232,7 @@ def convert_annotation(record: RowValues) -> RowValues | None:
     if record.get("answer") in ("accept", "reject", "ignore") and ("accept" in record or "label" in record):
         return None if record["answer"] == "ignore" else _with_labels(record, _accepted(record))
     if isinstance(record.get("cats"), dict):
-        return _with_labels(record, [name for name, score in record["cats"].items() if score and score >= 0.5])
+        return _with_labels(record, [name for name, score in record["cats"].items() if _is_accepted(name, score)])
     return record
 
 
@@ -222,10 +243,27 @@ def _with_labels(record: RowValues, labels: list[Any]) -> RowValues:
 def _choices(annotations: Any) -> list[Any]:
     for annotation in annotations:
         if isinstance(annotation, dict) and not annotation.get("was_cancelled") and not annotation.get("skipped"):
-            results = [result for result in annotation.get("result") or () if isinstance(result, dict)]
+            results = [result for result in _list_of(annotation, "result") if isinstance(result, dict)]
             values = [result["value"] for result in results if isinstance(result.get("value"), dict)]
-            return [choice for value in values for choice in value.get("choices", ())]
+            return [choice for value in values for choice in _list_of(value, "choices")]
     return []
+
+
+def _list_of(value: RowValues, key: str) -> list[Any]:
+    """The items of a list that may be missing; one string is a list of itself."""
+    items = value.get(key) or []
+    if isinstance(items, str):
+        return [items]
+    if not isinstance(items, list):
+        raise BadAnnotation(f"an annotation whose {key!r} is {describe_kind(items)}, not a list")
+    return items
+
+
+def _is_accepted(name: str, score: Any) -> bool:
+    """Whether a category of spaCy has a score of at least 0.5."""
+    if not isinstance(score, (int, float, type(None))):
+        raise BadAnnotation(f"a score of {name!r} that is {describe_kind(score)}, not a number")
+    return score is not None and score >= 0.5
 
 
 def _accepted(record: RowValues) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from unnaive.base.open_files import ByteSource
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.tables import Table, split_into_batches
-from unnaive.io.text_encoding import read_lines
+from unnaive.io.text_encoding import BYTE_ORDER_MARK, read_lines
 
 
 class LineTable(Table):
@@ -28,13 +28,20 @@ class LineTable(Table):
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
-        documents = (line.rstrip("\r\n") for _, line in read_lines(self.source, self.options) if line.strip())
+        documents = (line.rstrip("\r\n") for line in _unmarked_lines(self.source, self.options))
         for batch in split_into_batches(documents, self.options.rows, size=len):
             yield [batch for _ in names]
 
 
+def _unmarked_lines(source: ByteSource, options: ReadOptions) -> Iterator[str]:
+    """The lines that are not blank, without the byte-order marks of files that were joined."""
+    unmarked = (line.removeprefix(BYTE_ORDER_MARK) for _, line in read_lines(source, options))
+    return (line for line in unmarked if line.strip())
+
+
 FASTTEXT_PREFIX = "__label__"
-_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
+# like fastText, words end at ASCII spaces only: a label may contain a no-break space
+_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*", re.ASCII)
 
 
 class FastTextTable(LineTable):
@@ -45,7 +52,7 @@ class FastTextTable(LineTable):
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """Texts and lists of labels, a batch at a time."""
-        documents = (split_fasttext(line) for _, line in read_lines(self.source, self.options) if line.strip())
+        documents = (split_fasttext(line) for line in _unmarked_lines(self.source, self.options))
         for batch in split_into_batches(documents, self.options.rows, size=lambda pair: len(pair[0])):
             columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
             yield [columns[name] for name in names]

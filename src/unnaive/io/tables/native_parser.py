@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.decompression import PACKED_FORMATS
 from unnaive.base.open_files import ByteSource
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Bytes, Ids, Item
@@ -22,6 +23,7 @@ from unnaive.io.fields.columns import Columns
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import ANNOTATION_KEYS, JsonTable
+from unnaive.io.text_encoding import is_utf8
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ except ImportError:  # built without a compiler
 
 BLOCK = 8 << 20  # maximum bytes parsed at a time
 LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
+PACKED = (*PACKED_FORMATS, b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it is in the file
 
 Made = TypeVar("Made")
@@ -106,9 +108,10 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     if not all(name in record for record in table.records for name in ordered[: len(names) - len(extra_names)]):
         raise NotPlain  # a nested key
     required, longest = len(names) - len(extra_names), table.options.max_line
+    closed = bool(columns.kept)  # all keys are wanted, those that come late too
 
     def parse(block: Bytes, _: bool) -> Any:
-        return native.json_rows(block, ordered, required, ANNOTATION_KEYS, longest)
+        return native.json_rows(block, ordered, required, ANNOTATION_KEYS, longest, closed)
 
     return _parsed(table.source, table.options, ordered, parse, lines_end)
 
@@ -195,15 +198,17 @@ def _blocks(
     Buffers are taken from `spare` if it has some. NotPlain if the file is compressed or UTF-16, if the options ask for
     something else, and if a row is very long.
     """
-    utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    utf8 = options.encoding is None or is_utf8(options.encoding)
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not source.is_file:
         raise NotPlain
     if source.starts_with(PACKED):
         raise NotPlain
     block = min(BLOCK, options.block or BLOCK)
     with source.packed(looking=options.looking) as file:
-        start = file.read(max(4, 3 + skipped)).removeprefix(b"\xef\xbb\xbf")
-        rest = np.frombuffer(start[skipped:], np.uint8)
+        start = file.read(max(4, 3 + skipped))
+        rest = np.frombuffer(start.removeprefix(b"\xef\xbb\xbf")[skipped:], np.uint8)
+        if options.on_read is not None:
+            options.on_read(len(start) - len(rest))
         while True:
             buffer = _buffer(len(rest) + block, spare)
             buffer[: len(rest)] = rest

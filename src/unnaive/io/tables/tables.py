@@ -26,11 +26,13 @@ class Table:
 
     `roles` has the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
     `header` says in words where the names come from. `numbered` says that they are 1, 2, 3, …. `types` are Arrow types,
-    if the format has them. `repeated_names` is known once a column was named by a number. `reusable` says that one look
+    if the format has them. `late_names` are kept columns that appeared while rows were read, after the wanted ones in
+    each batch since. `repeated_names` is known once a column was named by a number. `reusable` says that one look
     is enough for any number of readings.
     """
 
     options: ReadOptions
+    path: str = ""
     names: tuple[str, ...] = ()
     roles: Mapping[str, str] = {}
     header: str = ""
@@ -39,6 +41,7 @@ class Table:
     types: Mapping[str, Any] = {}
     delimiter: str | None = None
     reusable: bool = False
+    late_names: tuple[str, ...] = ()
 
     def for_reading(self, options: ReadOptions) -> Self:
         """The same table, read with other options for progress, log and batches; its columns can be named again."""
@@ -67,8 +70,16 @@ class Table:
         """Read keys that a record may lack as empty cells; only JSON has such records."""
 
     def find_places(self, names: Sequence[str]) -> list[int]:
-        """The index of each wanted column; the first of several with the same name."""
-        places = {name: index for index, name in reversed(list(enumerate(self.names)))}
+        """The index of each wanted column; an error for a name that several columns have."""
+        times = Counter(self.names)
+        twice = next((name for name in names if times[name] > 1), None)
+        if twice is not None:
+            alike = [str(index) for index, name in enumerate(self.names, start=1) if name == twice]
+            raise BadData(
+                f"{self.path} has {len(alike)} columns called {twice!r}; choose one by its number, "
+                f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
+            )
+        places = {name: index for index, name in enumerate(self.names)}
         return [places[name] for name in names]
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:

@@ -101,11 +101,12 @@ class VectorTable(Table):
         at = 0
         for values in self.table.batches(table_columns):
             size = len(values[0])
-            columns = dict(zip(table_columns, values, strict=True))
+            columns = dict(zip((*table_columns, *self.table.late_names), values, strict=True))
             for name, rows in self.arrays.items():
                 self._check_enough(name, rows, at + size)
                 columns[name] = list(rows[at : at + size])
-            yield [columns[name] for name in names]
+            self.late_names = self.table.late_names
+            yield [columns[name] for name in (*names, *self.late_names)]
             at += size
         for name, rows in self.arrays.items():
             if len(rows) > at:

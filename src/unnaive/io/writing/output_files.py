@@ -1,4 +1,4 @@
-"""Results to stdout or atomically to a file; compressed if its name ends in .gz or .zst."""
+"""Results to stdout or atomically to a file; compressed if its name ends in .gz, .zst, .bz2 or .xz."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
@@ -31,7 +32,7 @@ def open_output(path: Path | None, *, binary: bool = False, tidy: bool = True) -
             reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    packing = PACKINGS.get(split_ending(path)[1])
+    packing = PACKINGS.get(split_ending(path)[1], "")
     options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
         if path.exists() and not path.is_file():  # a device or a pipe: there is nothing to rename
@@ -76,12 +77,11 @@ def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
     return path.open("wb") if binary else path.open("w", **options)
 
 
-def _open_packed(raw: Any, packing: str | None, options: dict[str, Any]) -> IO[Any]:
+def _open_packed(raw: Any, packing: str, options: dict[str, Any]) -> IO[Any]:
     """A text stream that compresses into `raw`, which stays open."""
-    if packing == "gzip":
-        import gzip
-
-        return cast(IO[Any], gzip.open(raw, "wt", **options))
+    if packing != "zstd":
+        library = import_module({"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}[packing])
+        return cast(IO[Any], library.open(raw, "wt", **options))
     pyarrow = import_extra("pyarrow", "writing .zst files")
     stream = pyarrow.CompressedOutputStream(pyarrow.PythonFile(_Unclosed(raw), mode="w"), "zstd")
     return io.TextIOWrapper(stream, **options)

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -75,12 +76,12 @@ class Shard(Protocol):
         """The content of the file, block by block."""
 
     def writing(self, file: IO[bytes], packing: str) -> AbstractContextManager[ShardWriter]:
-        """A writer to an open file with the given compression: "gzip", "zstd" or "" for none."""
+        """A writer to an open file with the given compression, one of PACKINGS, or "" for none."""
 
 
 @dataclass(frozen=True)
 class BytesWriter:
-    """A writer of bytes that compresses each part separately: gzip members and zstd frames can be concatenated."""
+    """A writer of bytes that compresses each part separately: members, frames and streams can be concatenated."""
 
     file: IO[bytes]
     packing: str
@@ -96,7 +97,7 @@ class BytesWriter:
 
 
 def pack_bytes(data: bytes, packing: str) -> bytes:
-    """The content as a gzip member or a zstd frame; empty content stays empty.
+    """The compressed content; empty content stays empty.
 
     >>> import gzip
     >>> gzip.decompress(pack_bytes(b"one ", "gzip") + pack_bytes(b"two", "gzip"))
@@ -106,13 +107,16 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
 
 
 def finish_packed(file: IO[bytes], packing: str) -> None:
-    """Write an empty gzip member or zstd frame if nothing was kept: decompressors reject a file of no bytes."""
+    """Write an empty member, frame or stream if nothing was kept: decompressors reject a file of no bytes."""
     if packing and not file.tell():
         file.write(compress(b"", packing))
 
 
 def compress(data: bytes, packing: str) -> bytes:
-    """The content as one gzip member or zstd frame."""
+    """The content as one member of gzip, frame of zstd, or stream of bzip2 or xz."""
+    if packing in ("bzip2", "xz"):
+        packed: bytes = import_module({"bzip2": "bz2", "xz": "lzma"}[packing]).compress(data)
+        return packed
     if packing == "gzip":
         member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # no time stamp: equal content gives equal bytes
         return member.compress(data) + member.flush()

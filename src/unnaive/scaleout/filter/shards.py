@@ -42,7 +42,7 @@ class ShardJob:
 
     @property
     def packing(self) -> str:
-        """The compression of the target: "gzip", "zstd" or "" for none."""
+        """The compression of the target, one of PACKINGS, or "" for none."""
         return "" if self.target is None else PACKINGS.get(split_ending(self.target)[1], "")
 
     def open(self, reading: ShardReading) -> Shard:

@@ -68,7 +68,7 @@ def clean(
     changes = plan_changes(read_corrections(read_rows(findings), str(findings)), kinds=kinds, min_score=min_score)
     types: dict[str, Any] = {}
     with reading_progress(source, "cleaning") as (watched, _):
-        n_read, n_written = write_rows(output, format, cleaned_rows(watched, changes, types), lambda: types)
+        n_read, n_written = write_rows(output, format, cleaned_rows(watched, changes, types, format), lambda: types)
     counted = {
         "read": n_read,
         "written": n_written,
@@ -88,14 +88,18 @@ def clean(
         say_summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
 
 
-def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> Iterator[RowValues | None]:
-    """Each row of the data with all its columns, changed; None for a dropped one. Fills in Arrow's `types`."""
+def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any], format: str) -> Iterator[RowValues | None]:
+    """Each row of the data with all its columns, changed; None for a dropped one. Fills in Arrow's `types`.
+
+    format  that of the output
+    """
     number = 0
     for batch in source.batches(labelled=True, keep=True):
         columns = source.options.log.columns
         if columns is None or not batch.kept:
             raise BadData(f"{source.name} is not a table; to apply findings on a folder, move the files that they name")
         types.update(types or batch.types)
+        batch.check_late(source.name, format)
         for index, labels in enumerate(batch.labels):
             number += 1
             check_expected(changes, number, labels, source.name)
