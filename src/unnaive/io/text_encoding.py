@@ -91,7 +91,7 @@ def _choose_decoder(
     stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int, silent: bool
 ) -> Iterator[str]:
     marked = _find_byte_order_mark(stream)
-    if marked == "utf-8-sig" and (encoding is None or is_utf8(encoding)):
+    if marked == "utf-8-sig" and (encoding is None or names_utf8(encoding)):
         stream.read(len(codecs.BOM_UTF8))
     elif encoding is None:
         encoding = marked
@@ -100,10 +100,10 @@ def _choose_decoder(
     return _decode_as(stream, name, encoding, max_line)
 
 
-def is_utf8(encoding: str) -> bool:
+def names_utf8(encoding: str) -> bool:
     """Whether the name is one of UTF-8.
 
-    >>> is_utf8("UTF_8"), is_utf8("utf-16")
+    >>> names_utf8("UTF_8"), names_utf8("utf-16")
     (True, False)
     """
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8")

@@ -23,7 +23,7 @@ from unnaive.io.fields.columns import Columns
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import ANNOTATION_KEYS, JsonTable
-from unnaive.io.text_encoding import is_utf8
+from unnaive.io.text_encoding import names_utf8
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _blocks(
     Buffers are taken from `spare` if it has some. NotPlain if the file is compressed or UTF-16, if the options ask for
     something else, and if a row is very long.
     """
-    utf8 = options.encoding is None or is_utf8(options.encoding)
+    utf8 = options.encoding is None or names_utf8(options.encoding)
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not source.is_file:
         raise NotPlain
     if source.starts_with(PACKED):
