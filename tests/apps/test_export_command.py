@@ -1,6 +1,7 @@
 """`unnaive export`: what it refuses, in one sentence each, and that folders of other files are left alone."""
 
 import errno
+import json
 import os
 from contextlib import contextmanager
 
@@ -83,3 +84,45 @@ def test_a_full_disk_changes_nothing(run, model, monkeypatch, tmp_path, exists):
     assert err == "unnaive: out cannot be written (No space left on device); nothing was changed\n"
     assert {path.name: path.read_bytes() for path in folder.glob("*")} == before
     assert folder.exists() == exists
+
+
+@pytest.mark.parametrize("name", ["a.mjs", "model.onnx", "out/classifier.h"])
+def test_the_name_of_a_file_is_no_folder_for_an_export(run, model, tmp_path, name):
+    code, out, err = run("export", "small.model", "--to", "js", "-o", name)
+    assert (code, out) == (2, "")
+    assert "is the name of a file; an export is a folder, so name one such as" in err or "there is no folder out" in err
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.slow
+def test_an_export_removes_what_only_the_earlier_one_wrote(run, model, tmp_path):
+    assert run("export", "small.model", "--to", "js", "--page", "-o", "out")[0] == 0
+    (tmp_path / "out" / "mine.txt").write_text("dear")
+    assert run("export", "small.model", "--to", "c", "-o", "out")[0] == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["conformance.jsonl", "export.json", "mine.txt", "model.bin", "unnaive.h"]
+
+
+def test_an_edited_manifest_removes_no_files_of_others(run, model, tmp_path):
+    assert run("export", "small.model", "--to", "sql", "-o", "out")[0] == 0
+    manifest = tmp_path / "out" / "export.json"
+    (tmp_path / "letter.txt").write_text("dear")
+    about = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(about | {"files": ["../letter.txt", "..", ".", "", 7, "gone.txt"]}))
+    assert run("export", "small.model", "--to", "sql", "-o", "out")[0] == 0
+    assert (tmp_path / "letter.txt").read_text() == "dear"
+
+
+def test_the_manifest_is_replaced_last(run, model, tmp_path, monkeypatch):
+    """A crash between two renames leaves the manifest of the earlier export, never one of files that are not there."""
+    order = []
+    replace = type(tmp_path).replace
+
+    def note(source, target):
+        order.append(target.name)
+        return replace(source, target)
+
+    monkeypatch.setattr(type(tmp_path), "replace", note)
+    assert run("export", "small.model", "--to", "js", "-o", "out")[0] == 0
+    assert order[-1] == "export.json"
+    assert sorted(order[:-1]) == ["conformance.jsonl", "model.d.ts", "model.js", "package.json"]

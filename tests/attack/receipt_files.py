@@ -58,7 +58,8 @@ class Case:
             classifier = TextClassifier.from_fitted(unlock_register(fitted, key))
             fitted = classifier.forget(*texts_and_labels(gone)).fitted_
             save(fitted, path)
-            self.receipts.append(json.loads(complete_receipt(receipt, fitted, path, signer=private, key=key)))
+            after = {"file": path.name, "sha256": hash_file(path)}
+            self.receipts.append(json.loads(complete_receipt(receipt, fitted, **after, signer=private, key=key)))
         self.fitted, self.sha256 = fitted, hash_file(path)
 
     def checks(self, receipts):

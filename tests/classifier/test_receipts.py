@@ -1,6 +1,7 @@
 """Unlearning that can be shown: receipts, registers and keys."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load_model
+from unnaive.base.open_files import hash_file
+from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.receipt_schema import find_problem, read_receipt
 from unnaive.classifier.receipts import register_documents
 from unnaive.data.document_register import Register, make_key
@@ -273,6 +275,25 @@ def test_nothing_is_verified_where_nothing_shows_that_the_documents_are_gone(fol
     assert "no check shows that the documents are gone" in capsys.readouterr().out
     assert run("verify m.model --receipt r.json --against rest.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["verified"] is True
+
+
+def test_a_register_alone_proves_nothing(folder, capsys):
+    """A forged model has learnt a document, and its register names an invented one."""
+    run("train all.csv -m multinomial -o m.model --register")
+    run("forget m.model gone.csv --receipt r.json")
+    honest = load_model("m.model")
+    texts, labels = zip(*(line.split(",") for line in Path("rest.csv").read_text().splitlines()[1:]), strict=True)
+    forged = TextClassifier("multinomial").fit(["the ball of mr smith", *texts[1:]], labels)
+    invented = Register.of(["invented", *texts[1:]], [(label,) for label in labels])
+    save(replace(forged.fitted_, register=invented, text_hashes=None, source=honest.source), "m.model")
+    receipt = json.loads(Path("r.json").read_text())
+    write_json("forged.json", receipt | {"after": {
+        "file": "m.model", "sha256": hash_file("m.model"), "documents": len(texts)}})  # fmt: skip
+    capsys.readouterr()
+    assert run("verify m.model --receipt forged.json --json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {check["name"]: check["holds"] for check in shown["checks"]}["register"] is True
+    assert shown["verified"] is None
 
 
 def test_the_key_of_the_hashes_signs(receipt, capsys):

@@ -4,9 +4,12 @@ import errno
 import json
 import multiprocessing
 import os
+import stat
 import subprocess
 import sys
+import threading
 import tracemalloc
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -330,6 +333,80 @@ def test_an_update_that_fails_writes_nothing(saved):
             saved, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(["x"], ["new"]).fitted_
         )
     assert saved.read_bytes() == before
+
+
+def test_saving_over_a_model_waits_for_an_update_of_it(saved):
+    """`train -o` and `merge -o` would otherwise be lost: the update would replace what they wrote."""
+    other = TextClassifier("multinomial").fit(["red ball", "new law"], ["x", "y"])
+    changing, go_on = threading.Event(), threading.Event()
+
+    def learn(fitted):
+        changing.set()
+        assert go_on.wait(30)
+        return TextClassifier.from_fitted(fitted).partial_fit(["unique"], ["sport"]).fitted_
+
+    update = threading.Thread(target=store.update_model_file, args=(saved, learn))
+    update.start()
+    assert changing.wait(30)
+    before = saved.read_bytes()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        saving = threading.Thread(target=other.save, args=(saved,))
+        saving.start()
+        saving.join(0.3)
+        assert saving.is_alive()
+        assert saved.read_bytes() == before
+        go_on.set()
+        update.join()
+        saving.join()
+    assert [str(note.message) for note in caught] == [f"another process changes {saved}; this one waits for it"]
+    assert list(TextClassifier.load(saved).classes_) == ["x", "y"]
+
+
+@pytest.mark.parametrize("how", ["renamed over it", "written into it"])
+def test_an_update_of_a_file_that_a_program_without_locks_replaced_is_refused(saved, tmp_path, how):
+    other = tmp_path / "other.model"
+    TextClassifier("multinomial").fit(["red ball", "new law"], ["x", "y"]).save(other)
+    content = other.read_bytes()
+
+    def learn(fitted):
+        if how == "written into it":
+            saved.write_bytes(content)
+        else:
+            other.replace(saved)
+        return TextClassifier.from_fitted(fitted).partial_fit(["unique"], ["sport"]).fitted_
+
+    with pytest.raises(UnnaiveError, match="was replaced by another program while it was changed; nothing was written"):
+        store.update_model_file(saved, learn)
+    assert saved.read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_opened_to_be_flushed_takes_models(saved, monkeypatch):
+    """As in a folder of mode 0333: the rename is done, so nothing may say that it is not."""
+    opening = os.open
+
+    def refuse_folders(path, flags, *more):
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opening(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", refuse_folders)
+    TextClassifier("multinomial").fit(["red ball", "new law"], ["x", "y"]).save(saved)
+    assert list(TextClassifier.load(saved).classes_) == ["x", "y"]
+
+
+def test_a_folder_that_cannot_be_flushed_has_the_new_model_and_a_warning(saved, monkeypatch):
+    flush = os.fsync
+
+    def broken_for_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", broken_for_folders)
+    with pytest.warns(UnnaiveWarning, match=r"is there, but the disk has not confirmed it \(Input/output error\)"):
+        TextClassifier("multinomial").fit(["red ball", "new law"], ["x", "y"]).save(saved)
+    assert list(TextClassifier.load(saved).classes_) == ["x", "y"]
 
 
 def wrap_around(indptr):

@@ -23,7 +23,7 @@ def check_receipt(before: Model, after: Model, rows: list[Document], folder: Pat
     TextClassifier.from_fitted(before.fitted).save(path)
     begun = make_receipt(before.fitted, *gone, file=path.name, sha256=hash_file(path), key=None)
     TextClassifier.from_fitted(after.fitted).save(path)
-    receipt = json.loads(complete_receipt(begun, after.fitted, path))
+    receipt = json.loads(complete_receipt(begun, after.fitted, file=path.name, sha256=hash_file(path)))
     assert find_problem(receipt) is None
     checks = check_receipts(after.fitted, [receipt], hash_file(path))
     checks += [check_forgotten([receipt], *gone, None), *check_against(after.fitted, [receipt], *split(left), None)]

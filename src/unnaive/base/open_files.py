@@ -193,3 +193,12 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
         time.sleep(0 if first else 0.02)
     os.set_blocking(pipe, True)
     return os.fdopen(pipe, "rb", buffering=0), first
+
+
+def file_signature(path: Path) -> tuple[int, ...] | None:
+    """Detects a change of a file without reading it; None if the file does not exist."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -13,11 +13,14 @@ import io
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO
+
+from unnaive.base.errors import UnnaiveWarning
 
 fcntl: Any
 msvcrt: Any
@@ -160,12 +163,26 @@ def place_new(source: Path, target: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a rename in the folder durable where folders can be opened; elsewhere the system does so itself."""
+    """Make a rename in the folder durable, as far as the folder can be opened and flushed.
+
+    The rename is done, so an error would say that it is not. A disk that reports an error is named in a warning. Where
+    folders cannot be opened, the system makes renames durable itself.
+    """
     if not OPEN_FILES_MOVE:
         return
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # such as a folder that may be written and not read
+        return
     try:
         os.fsync(handle)
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:  # a file system that cannot flush folders
+            warnings.warn(
+                f"what was written in {folder} is there, but the disk has not confirmed it ({problem.strerror})",
+                UnnaiveWarning,
+                stacklevel=3,
+            )
     finally:
         os.close(handle)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -18,8 +20,8 @@ from typing import IO, Any
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.decompression import FOREIGN_FORMATS, PACKED_FORMATS
-from unnaive.base.errors import BadModel, PluginError, UnnaiveError
-from unnaive.base.open_files import check_exists
+from unnaive.base.errors import BadModel, PluginError, UnnaiveError, UnnaiveWarning
+from unnaive.base.open_files import check_exists, file_signature
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
@@ -48,10 +50,33 @@ def save(
 ) -> None:
     """Write the model; `frozen` leaves out counts, documents and hashes, so that it cannot be updated.
 
-    The same model gives the same bytes. An existing file is replaced only if it is a model. `placing` is called with
-    the SHA-256 of the new file before it replaces the old one.
+    The same model gives the same bytes. An existing file is replaced only if it is a model, and after all changes of it
+    that are under way. `placing` is called with the SHA-256 of the new file before it replaces the old one.
     """
     target = check_writable(path)
+    with ExitStack() as stack:
+        with suppress(OSError):  # a new file, or a file system without locks
+            stack.enter_context(_locked(target))
+        _write(fitted, path, target, frozen=frozen, placing=placing)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a model file; a warning says that another process holds it."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked_for_replacing(path, wait=False))
+        except BlockingIOError:
+            warnings.warn(f"another process changes {path}; this one waits for it", UnnaiveWarning, stacklevel=6)
+            stack.enter_context(locked_for_replacing(path))
+        yield
+
+
+def _write(
+    fitted: FittedModel, path: str | Path, target: Path, *, frozen: bool = False,
+    placing: Callable[[str], None] | None = None, check: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
+    """Write the model to `target`, whose lock is held; `check` is called before the old file is replaced."""
     arrays, about = pack(fitted, frozen=frozen)
     _check_loadable(arrays, about)
     try:
@@ -62,6 +87,7 @@ def save(
                 hashing = HashingFile(file)
                 write_arrays(hashing, arrays, about)  # type: ignore[arg-type]  # it only writes
                 placing(hashing.sha256)
+            check()
     except OSError as problem:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); nothing was changed") from problem
 
@@ -201,14 +227,24 @@ def update_model_file(
     placing: Callable[[str], None] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> FittedModel:
-    """Replace the model in a file by the result of `change`; other updates of the file wait.
+    """Replace the model in a file by the result of `change`; other writers of the file wait.
 
-    Nothing is written if `change` raises. `placing` is called with the hash of the new file before it replaces the old
-    one, `done` afterwards, while others still wait.
+    Nothing is written if `change` raises, or if a program that knows no locks replaced the file meanwhile. `placing` is
+    called with the hash of the new file before it replaces the old one, `done` afterwards, while others still wait.
     """
-    with locked_for_replacing(_file(path)):
-        changed = change(load_model(path))
-        save(changed, path, placing=placing)
+    target = _file(path)
+    with _locked(target):
+        before = file_signature(target)
+
+        def check() -> None:
+            if file_signature(target) != before:
+                raise UnnaiveError(
+                    f"{path} was replaced by another program while it was changed; nothing was written; run the "
+                    "command again"
+                )
+
+        changed = change(load_model(target))
+        _write(changed, path, check_writable(path), placing=placing, check=check)
         done()
         return changed
 

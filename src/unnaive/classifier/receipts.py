@@ -14,7 +14,7 @@ from typing import Any
 
 from unnaive import __version__
 from unnaive.base.errors import UnnaiveError
-from unnaive.base.open_files import check_exists, hash_file
+from unnaive.base.open_files import check_exists
 from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
 from unnaive.classifier.receipt_schema import CHOICE, FORMAT, KIND, STATEMENTS, WEIGHTS
@@ -71,16 +71,17 @@ def make_receipt(
 
 
 def complete_receipt(
-    receipt: dict[str, Any], after: FittedModel, path: Path, *, signer: Path | None = None, key: bytes | None = None
-) -> str:
-    """The receipt as JSON, with the model `after`, whose file is at `path`, and signed if there is a key.
+    receipt: dict[str, Any], after: FittedModel, *, file: str, sha256: str, signer: Path | None = None,
+    key: bytes | None = None,
+) -> str:  # fmt: skip
+    """The receipt as JSON, with the model `after`, which has this file, and signed if there is a key.
 
     signer  file of an Ed25519 private key; without one, the key of the document hashes signs (HMAC)
     """
     completed = receipt | {
         "statement": find_statement(after),
         "kept_from_before": kept_from_before(after),
-        "after": {"file": path.name, "sha256": hash_file(path), "documents": n_documents(after)},
+        "after": {"file": file, "sha256": sha256, "documents": n_documents(after)},
     }
     return json.dumps(sign(completed, signer, key), indent=2) + "\n"
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
+    from unnaive.workflows.pending_receipt import PendingReceipt
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +175,17 @@ def forget_file(
     from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
     from unnaive.classifier.signatures import check_private_key
     from unnaive.classifier.text_classifier import TextClassifier
-    from unnaive.io.writing.output_files import open_output
+    from unnaive.workflows.pending_receipt import PendingReceipt
 
     if sign is not None and receipt is None:
         raise UnnaiveError("--sign signs the receipt; add --receipt FILE")
     signer = None if sign is None else Path(sign)
     source, secret, feedback = open_data(data, text=text, label=label), read_key(key), Feedback(progress)
     check_private_key(signer)
+    pending = PendingReceipt(Path(output or model))
+    finished = _finish_forgetting(pending, Path(model), source, receipt, secret, feedback)
+    if finished is not None:
+        return finished
     draft: dict[str, Any] = {}
     results: list[FittedModel] = []
 
@@ -194,12 +199,45 @@ def forget_file(
         results.append(classifier.forget(texts, labels, **options).fitted_)
         return results[0]
 
-    def write_receipt() -> None:
-        if receipt is not None:
-            with open_output(Path(receipt)) as file:
-                file.write(complete_receipt(draft, results[0], Path(output or model), signer=signer, key=secret))
+    def write_pending(sha256: str) -> None:
+        after = {"file": Path(output or model).name, "sha256": sha256}
+        pending.write(complete_receipt(draft, results[0], **after, signer=signer, key=secret))
 
-    return _change_file(model, output, unlearn, feedback, source, done=write_receipt)
+    if receipt is None:
+        return _change_file(model, output, unlearn, feedback, source)
+    return _change_file(
+        model, output, unlearn, feedback, source, placing=write_pending, done=lambda: pending.deliver(Path(receipt))
+    )
+
+
+def _finish_forgetting(
+    pending: PendingReceipt,
+    model: Path,
+    source: DataFile,
+    receipt: str | Path | None,
+    key: bytes | None,
+    feedback: Feedback,
+) -> ChangeResult | None:
+    """Finish the receipt of the same command, which was interrupted; None if there is nothing to finish."""
+    from unnaive.base.system import locked_for_replacing
+    from unnaive.classifier.model_file import load_model
+    from unnaive.classifier.receipt_checks import check_forgotten
+
+    if not pending.path.exists() or not pending.target.exists():
+        return None
+    with locked_for_replacing(pending.target):
+        done = pending.settle(model)
+        if done is None:
+            return None
+        fitted = load_model(pending.target)
+        texts, labels = read_labelled(source, fitted, feedback)
+        if receipt is None or not check_forgotten([done], texts, labels, key).holds:
+            pending.refuse_others(done)
+        else:
+            pending.deliver(Path(receipt))
+    feedback.note(f"{pending.target} had forgotten these documents already; only the receipt was written")
+    sizes = ModelSizes.of(fitted)
+    return ChangeResult(fitted, pending.target, sizes, sizes, source.describe(), tuple(feedback.notes))
 
 
 def merge_files(
@@ -296,9 +334,13 @@ def _change_file(
     feedback: Feedback,
     source: DataFile | None = None,
     *,
+    placing: Callable[[str], None] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> ChangeResult:
-    """Change the model in a file, or a copy of it; `done` is called when the new file exists."""
+    """Change the model in a file, or a copy of it.
+
+    `placing` is called with the hash of the new file before it is put in place, `done` afterwards.
+    """
     from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
     from unnaive.curation.teaching.noting import noting_change
 
@@ -309,13 +351,24 @@ def _change_file(
         return change(fitted)
 
     if output is None:
-        with noting_change(Path(model)) as placing:
-            changed = update_model_file(Path(model), change_measured, placing=placing, done=done)
+        with noting_change(Path(model)) as noting:
+            changed = update_model_file(Path(model), change_measured, placing=_both(placing, noting), done=done)
     else:
         check_writable(Path(output))
         changed = change_measured(load_model(Path(model)))
-        save(changed, Path(output))
+        save(changed, Path(output), placing=placing)
         done()
     read = None if source is None else source.describe()
     notes = tuple(feedback.notes)
     return ChangeResult(changed, Path(output or model), before[-1], ModelSizes.of(changed), read, notes)
+
+
+def _both(first: Callable[[str], None] | None, second: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """One callback that calls both, in this order; None if there is none."""
+    calls = [call for call in (first, second) if call is not None]
+
+    def call_all(sha256: str) -> None:
+        for call in calls:
+            call(sha256)
+
+    return call_all if calls else None

@@ -1,4 +1,7 @@
-"""Refuse to overwrite an input file, or a model with anything that is not a model: one check before every command."""
+"""Refuse to overwrite an input file, or a model with anything that is not a model: one check before every command.
+
+An output called - is stdout. It takes one result, which is then alone there: what is printed for people goes to stderr.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.apps.common.path_options import PathUse, path_uses
+from unnaive.apps.common.screen import leave_stdout_to_data
 from unnaive.base.errors import UnnaiveError
 
+STDOUT = "-"
 SQLITE = "sqlite:"  # sqlite:FILE?table=NAME
 
 
@@ -19,7 +24,10 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(verb)
     def wrapper(**arguments: Any) -> Any:
-        check_outputs(path_uses(verb), arguments)
+        uses = path_uses(verb)
+        check_outputs(uses, arguments)
+        check_stdout(uses, arguments)
+        leave_stdout_to_data(any(str(arguments.get(name)) == STDOUT for name, use in uses.items() if use.written))
         return verb(**arguments)
 
     return wrapper
@@ -40,8 +48,22 @@ def check_outputs(uses: Mapping[str, PathUse], arguments: Mapping[str, Any]) -> 
             refuse_inputs([path], sources)
             if path.is_file() and not use.model and _is_model(path):
                 raise UnnaiveError(f"{path} is a model; name another file to write, or remove that one")
-            if not use.folder and str(path) != "-" and seen.setdefault(_resolved(path), name) != name:
+            if not use.folder and str(path) != STDOUT and seen.setdefault(_resolved(path), name) != name:
                 raise UnnaiveError(f"{path} would be written twice by this command; name two files")
+
+
+def check_stdout(uses: Mapping[str, PathUse], arguments: Mapping[str, Any]) -> None:
+    """Raise an error if stdout would get two results, or one that is not a stream, such as a model or a folder."""
+    outputs = {name: use for name, use in uses.items() if use.written}
+    named = [name for name in outputs if str(arguments.get(name)) == STDOUT]
+    for use in map(outputs.__getitem__, named):
+        if use.model or use.folder or use.read:
+            kind = "a model" if use.model else "a folder" if use.folder else "a file that is read and extended"
+            raise UnnaiveError(f"- is stdout, which cannot be {kind}; name {'a folder' if use.folder else 'a file'}")
+    printed = any(use.printed and arguments.get(name) is None for name, use in outputs.items())
+    is_format = printed or any(outputs[name].printed for name in named)
+    if len(named) + printed + bool(arguments.get("as_json") and not is_format) > 1:
+        raise UnnaiveError("two results would be written to stdout; name a file for one of them")
 
 
 def refuse_inputs(outputs: Iterable[Path | None], sources: Iterable[str]) -> None:

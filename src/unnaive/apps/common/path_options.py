@@ -21,6 +21,7 @@ class PathUse:
     files   the names of these files, if they could clash with others
     named   the value may be NAME=PATH
     inline  the value is the content itself, or "-" for stdin
+    printed  the result of the command, which is on stdout without the option; --json is its format
     """
 
     read: bool = False
@@ -30,12 +31,14 @@ class PathUse:
     files: tuple[str, ...] = ()
     named: bool = False
     inline: bool = False
+    printed: bool = False
 
 
 READ = PathUse(read=True)
 READ_NAMED = PathUse(read=True, named=True)
 READ_INLINE = PathUse(read=True, inline=True)
 WRITTEN = PathUse(written=True)
+WRITTEN_RESULT = PathUse(written=True, printed=True)
 WRITTEN_MODEL = PathUse(written=True, model=True)
 EXTENDED = PathUse(read=True, written=True)  # existing content is read and extended
 CHANGED_MODEL = PathUse(read=True, written=True, model=True)

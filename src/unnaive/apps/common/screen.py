@@ -16,10 +16,10 @@ TOO_MANY_CLASSES = 100  # with more classes, only the MANY_CLASSES with most doc
 
 
 def console() -> Console:
-    """The console for results; with colours if the terminal has them."""
+    """The console for results; with colours if the terminal has them; on stderr while stdout is left to data."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, soft_wrap=False, stderr=_stdout_is_data)
     console.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
     return console
 
@@ -46,10 +46,19 @@ class Escaped:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print one or more lines for people."""
+    """Print one or more lines for people; on stderr while stdout is left to data."""
     import typer
 
-    typer.echo(visible(text), err=err)
+    typer.echo(visible(text), err=err or _stdout_is_data)
+
+
+_stdout_is_data = False  # whether an output of the command is -
+
+
+def leave_stdout_to_data(is_data: bool) -> None:
+    """Print everything for people on stderr, because a result is written to stdout; False ends this."""
+    global _stdout_is_data
+    _stdout_is_data = is_data
 
 
 _quiet = False  # whether --quiet was given
@@ -79,7 +88,7 @@ def show_event(name: str, details: dict[str, Any]) -> None:
 
 
 def say_summary(line: str) -> None:
-    """Print a summary line on stdout, unless --quiet."""
+    """Print a summary line, unless --quiet."""
     if not _quiet:
         echo(line)
 

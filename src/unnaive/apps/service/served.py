@@ -12,9 +12,9 @@ from typing import Any
 from unnaive.apps.common.web.refused import Refused, refuse_mistake
 from unnaive.apps.service.measuring import HeldOut, measure_version
 from unnaive.apps.service.teaching import check_learnt, check_new_classes, select_documents
-from unnaive.apps.service.version import file_signature, load_served, make_version
+from unnaive.apps.service.version import load_served, make_version
 from unnaive.base.errors import UnnaiveError
-from unnaive.base.open_files import hash_file
+from unnaive.base.open_files import file_signature, hash_file
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
 from unnaive.curation.teaching.change_model import change_model, resolve_labels

@@ -39,15 +39,6 @@ def load_served(path: Path, *, mapped: bool) -> FittedModel:
     return fitted
 
 
-def file_signature(path: Path) -> tuple[int, ...] | None:
-    """Detects a change of a file without reading it; None if the file does not exist."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def make_version(fitted: FittedModel, number: int) -> Version:
     """A version that uses half of the cores, leaving the others to the event loop."""
     return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ from unnaive.models.fasttext.scorer import FastTextScorer
 
 MANIFEST, CONFORMANCE = "export.json", "conformance.jsonl"
 FORMAT = "unnaive-export-1"
+FILE_ENDINGS = frozenset(
+    (".js", ".mjs", ".cjs", ".ts", ".html", ".onnx", ".c", ".h", ".wasm", ".bin", ".sql", ".json", ".jsonl", ".zip")
+)
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,13 @@ def export_model(
 ) -> list[Path]:
     """Export a model to a folder for another language, with its conformance file; returns the written paths.
 
+    Files of an earlier export that this one does not write are removed.
+
     more  further files to write to the folder, by name
     """
     chosen = find_target(target)
     target_folder = check_folder_writable(folder)
+    earlier = _files_of_export(target_folder)
     model: PortableModel | PortableFastText
     if isinstance(fitted.scorer, FastTextScorer):
         if target not in FASTTEXT_TARGETS:
@@ -98,19 +105,46 @@ def export_model(
     }  # fmt: skip
     contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
     write_together(target_folder, contents)
+    _remove_earlier(target_folder, [name for name in earlier if name not in contents])
     return [target_folder / name for name in contents]
 
 
+def _files_of_export(folder: Path) -> list[str]:
+    """The names of the files of an export in the folder; empty if there is none, or none that can be read."""
+    try:
+        names = _read_manifest(folder).get("files")
+    except UnnaiveError:
+        return []
+    plain = [name for name in names or () if isinstance(name, str) and Path(name).name == name != MANIFEST]
+    return [name for name in plain if (folder / name).is_file()]
+
+
+def _remove_earlier(folder: Path, names: list[str]) -> None:
+    """Remove files that only an earlier export wrote."""
+    for name in names:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as problem:
+            raise UnnaiveError(
+                f"{folder} has the new export, but {name} of the earlier one cannot be removed ({problem.strerror}); "
+                "remove it"
+            ) from problem
+
+
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files by name to a folder, which is made; if one cannot be written, none is changed."""
+    """Write files by name to a folder, which is made; if one cannot be written, none is changed.
+
+    The last one replaces an older file after all others, so that it describes what is there.
+    """
     is_new = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
         with ExitStack() as stack:  # all are complete before the first one replaces another
-            for name, content in contents.items():
+            for name, content in reversed(list(contents.items())):  # the stack closes the last one first
                 file = stack.enter_context(replacing(folder / name))
                 file.write(content)
                 file.flush()
+                os.fsync(file.fileno())
     except OSError as problem:
         if is_new:
             with suppress(OSError):
@@ -125,6 +159,8 @@ def check_folder_writable(folder: str | Path) -> Path:
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise UnnaiveError(f"{folder} is a file; an export is a folder, so name a new one")
+    if not path.exists() and path.suffix.lower() in FILE_ENDINGS:
+        raise UnnaiveError(f"{folder} is the name of a file; an export is a folder, so name one such as {path.stem}")
     if not path.exists() and not path.parent.is_dir():
         raise UnnaiveError(f"{folder} cannot be written: there is no folder {path.parent}; make it first")
     if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():

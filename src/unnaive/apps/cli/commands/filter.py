@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.path_options import READ, WRITTEN
+from unnaive.apps.common.path_options import READ, WRITTEN_RESULT
 from unnaive.apps.common.screen import echo, note
 from unnaive.apps.common.shared_options import (
     FIELD_OPTIONS,
@@ -56,7 +56,7 @@ def filter_command(
     ],
     output: Annotated[
         Path | None,
-        WRITTEN,
+        WRITTEN_RESULT,
         typer.Option(
             "-o",
             "--output",

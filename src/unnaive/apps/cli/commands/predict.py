@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
-from unnaive.apps.common.path_options import WRITTEN
+from unnaive.apps.common.path_options import WRITTEN_RESULT
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo, is_quiet, note, say_summary
 from unnaive.apps.common.shared_options import AsJson, ModelFile, reading
@@ -40,7 +40,7 @@ def predict(
     ] = None,
     output: Annotated[
         Path | None,
-        WRITTEN,
+        WRITTEN_RESULT,
         typer.Option(
             "-o",
             "--output",
