@@ -3,11 +3,11 @@
 ✓  ours is in a band around the published value
 ≈  ours differs from the published value for a reason that is shown: another of our figures, measured without that
    difference, is in the band; or the printed value contradicts others of its paper
-✗  ours differs; a reason that is not shown by a figure is stated beside the mark
+✗  ours differs; the reason beside the mark says whether it was measured, is a hypothesis, or is unknown
 
-A cell has no mark if the paper prints nothing, if the same printed figure is marked elsewhere, or if nothing
-was measured; then the reason is given. The marks of a table are void if its bands, tolerances or reasons were
-changed after it was measured.
+A cell has no mark if the paper prints nothing, if nothing says how precisely the figure is known (a running time), if
+the same printed figure is marked elsewhere, or if nothing was measured; then the reason is given. The marks of a table
+are void if its bands, tolerances or reasons were changed after it was measured.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from unnaive.base.errors import BadData
 from unnaive.models.catalogue import MODELS
+from unnaive.papers.claims import ClaimCell, ClaimComparison, compare_claims
 from unnaive.papers.paper_run import Measurement, PaperRun
 from unnaive.papers.published_tables import Band, CellPosition, Paper, PublishedTable, read_paper
 
@@ -57,6 +58,11 @@ class CellComparison:
     def outside(self) -> bool:
         """Whether our value is outside its expected range."""
         return self.ours is not None and self.band is not None and self.ours not in self.band
+
+    @property
+    def unaccounted(self) -> bool:
+        """Whether our value differs and no reason is stated."""
+        return self.mark == UNEXPLAINED and not self.reason
 
     @property
     def remarks(self) -> list[str]:
@@ -98,6 +104,17 @@ class TableComparison:
         """The cells whose value is outside its expected range."""
         return tuple(cell for cell in self.cells if cell.outside)
 
+    @property
+    def unaccounted(self) -> tuple[CellComparison, ...]:
+        """The cells that differ without a stated reason."""
+        return tuple(cell for cell in self.cells if cell.unaccounted)
+
+    @property
+    def mean_difference(self) -> float | None:
+        """The mean of ours minus theirs over the marked cells; None if there are none."""
+        differences = [cell.difference for cell in self.cells if cell.mark and cell.difference is not None]
+        return sum(differences) / len(differences) if differences else None
+
 
 def count_marks(comparisons: Iterable[TableComparison]) -> dict[str, int]:
     """The number of cells with each mark."""
@@ -118,6 +135,22 @@ def summary_line(comparisons: Iterable[TableComparison]) -> str:
         f"✗ {counts[UNEXPLAINED]} differ; "
         f"{sum(len(comparison.outside) for comparison in comparisons)} outside the band of our value"
     )
+
+
+def claim_comparisons(paper: Paper, comparisons: Iterable[TableComparison]) -> list[ClaimComparison]:
+    """The claims of a paper, counted for the published figures and for ours in these tables."""
+    cells = {
+        (comparison.table.id, cell.row, cell.column): cell for comparison in comparisons for cell in comparison.cells
+    }
+    tables = {table.id: table for table in paper.tables}
+
+    def theirs(cell: ClaimCell) -> float | None:
+        return tables[cell[0]].theirs(*cell[1:])
+
+    def ours(cell: ClaimCell) -> float | None:
+        return cells[cell].ours if cell in cells else None
+
+    return compare_claims(paper.claims, theirs, ours)
 
 
 def reproduce(key: str, run: PaperRun, *, table: str | None = None) -> Iterator[TableComparison]:
@@ -184,12 +217,9 @@ def _compare_cell(
         absent = _why_absent(table, row, column, problem, run)
         return CellComparison(row, column, theirs, spread, band=band, around=around, absent=absent, notes=tuple(notes))
     mark, reason = UNMARKED, ""
-    if theirs is not None:
-        reason = _known_reason(table, row, column, ours)
+    if theirs is not None and not table.is_repeated(row, column):
         mark = mark_value(ours.value, around, shown=_is_shown(table, position, around, measured))
-        reason = "" if mark == REPRODUCED else reason
-    if table.is_repeated(row, column):
-        mark = UNMARKED
+        reason = "" if mark == REPRODUCED else _known_reason(table, row, column, ours)
     if band is not None and ours.value not in band:
         notes.append(f"outside {band.low:g} to {band.high:g}, where our value should fall ({band.source.kind})")
     if ours.note:
@@ -202,10 +232,15 @@ def _compare_cell(
 def mark_value(value: float, around: Band | None, *, shown: bool) -> str:
     """The mark of our value, given the band around the published one, and whether a reason for a difference is shown.
 
-    >>> mark_value(0.5, None, shown=False), mark_value(0.5, None, shown=True)
-    ('unexplained', 'explained')
+    >>> mark_value(0.5, None, shown=False)
+    ''
+    >>> band = Band(0.6, 0.8, Source("noise", "an example"))
+    >>> [mark_value(value, band, shown=shown) for value, shown in ((0.7, False), (0.5, False), (0.5, True))]
+    ['reproduced', 'unexplained', 'explained']
     """
-    if around is not None and value in around:
+    if around is None:
+        return UNMARKED
+    if value in around:
         return REPRODUCED
     return EXPLAINED if shown else UNEXPLAINED
 
@@ -229,7 +264,7 @@ def _known_reason(table: PublishedTable, row: str, column: str, ours: Measuremen
 def _why_absent(table: PublishedTable, row: str, column: str, problem: str, run: PaperRun) -> str:
     """Why a cell has no figure of ours, most informative reason first."""
     if row in table.unavailable or column in table.unavailable:
-        return "the data is not available"
+        return "not measured: the data is not here; it is used if you have it"
     named = table.model_of(row, column)
     if named is not None and named[1] not in MODELS:
         return f"no classifier called {named[1]} yet"

@@ -30,11 +30,11 @@ TOKEN_RULES: dict[str, TokenRule] = {
     "maxent-bridge": TokenRule(min_length=1, digits=True, message="body"),
     "maxent-bridge-letters": TokenRule(min_length=1, digits=False, message="body"),
     "maxent-bridge-pages": TokenRule(min_length=1, digits=True),
-    "higher-order": TokenRule(min_length=2, digits=False, stopwords="en", stem="snowball"),
-    "higher-order-turkish": TokenRule("tr", min_length=2, digits=False, stopwords="tr", stem="snowball"),
+    "higher-order": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball"),
+    "higher-order-turkish": TokenRule("tr", min_length=2, digits=True, stopwords="tr", stem="snowball"),
     "hierarchical": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS),
-    "words": TokenRule(min_length=1, digits=False),
-    "words-turkish": TokenRule("tr", min_length=1, digits=False),
+    "words": TokenRule(min_length=2, digits=True),
+    "words-turkish": TokenRule("tr", min_length=2, digits=True),
 }
 
 

@@ -14,11 +14,9 @@ held-out part of the training data has its own column.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -38,8 +36,7 @@ from unnaive.models.maxent.learner import MaxEnt
 from unnaive.papers.data import PreparedData, prepare
 from unnaive.papers.paper_run import Measurement, PaperRun, Runner, mean_and_spread
 from unnaive.papers.published_tables import read_paper
-
-Errors = dict[str, float]  # name of a measurement, for instance "gis/14" → error in %
+from unnaive.papers.split_records import SplitRecords, SplitValues
 
 TRAIN_SHARE = 0.8
 SPLITS, QUICK_SPLITS = 10, 3
@@ -113,7 +110,7 @@ def describe_datasets(run: PaperRun) -> Iterator[Measurement]:
 
 def split_errors(
     X: Sparse, Y: Sparse, rows: tuple[NDArray[Any], NDArray[Any]], n_terms: int | None, *, models: set[str], seed: int
-) -> Errors:
+) -> SplitValues:
     """Every error of one split with the `n_terms` best terms of its training documents (None: all).
 
     Documents are normalised after term selection. GIS continues from one iteration of the grid to the next.
@@ -127,7 +124,7 @@ def split_errors(
     Z_train, Z_test = UNIT_LENGTH.apply(X_train), UNIT_LENGTH.apply(X_test)
     truth = Y[test].indices
 
-    errors: Errors = {}
+    errors: SplitValues = {}
     if "multinomial" in models:
         bayes = train_scorer("multinomial", Z_train, Y_train, alpha=1e-5)
         errors |= {"nb/unit": _error(bayes, Z_test, truth), "nb/counts": _error(bayes, X_test, truth)}
@@ -172,49 +169,22 @@ def _error(scorer: Scorer, documents: Sparse, truth: NDArray[Any]) -> float:
 
 
 @lru_cache(maxsize=64)
-def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -> tuple[Errors, ...]:
+def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -> tuple[SplitValues, ...]:
     """The errors of every split; those in the folder of records are not computed again."""
     data = prepare(run, collection, rule, split=False)
     models = {model for label, model in MODELS.items() if run.wants(label, model)}
-    store = ErrorFile(run.records, Material(collection, data.X, data.Y).fingerprint, sorted(models))
-    by_split = []
+    common = {"data": Material(collection, data.X, data.Y).fingerprint, "models": sorted(models)}
+    records, by_split = SplitRecords(run.records, "maxent-bridge", common), []
+    terms = "all terms" if n_terms is None else count_noun(n_terms, "term")
     for split in range(QUICK_SPLITS if run.quick else SPLITS):
-        key = {"split": split, "terms": n_terms, "seed": run.seed}
-        errors = store.find(key)
-        if errors is None:
-            terms = "all terms" if n_terms is None else count_noun(n_terms, "term")
-            run.tell(f"{collection}, {terms}, split {split + 1}")
-            rows = stratified_split(data.Y, TRAIN_SHARE, seed=run.seed, split=split)
-            errors = split_errors(data.X, data.Y, rows, n_terms, models=models, seed=run.seed)
-            store.add(key, errors)
-        by_split.append(errors)
+        run.tell(f"{collection}, {terms}, split {split + 1}")
+        rows = stratified_split(data.Y, TRAIN_SHARE, seed=run.seed, split=split)
+        measure = partial(split_errors, data.X, data.Y, rows, n_terms, models=models, seed=run.seed)
+        by_split.append(records.measure({"split": split, "terms": n_terms, "seed": run.seed}, measure))
     return tuple(by_split)
 
 
-class ErrorFile:
-    """The errors of splits as lines of JSON in a folder of records, if there is one, so that a run can be continued."""
-
-    def __init__(self, folder: Path | None, data: str, models: Sequence[str]) -> None:
-        self.path = None if folder is None else folder / "maxent-bridge.jsonl"
-        self.common = {"data": data, "models": list(models)}
-
-    def find(self, key: dict[str, Any]) -> Errors | None:
-        """The errors measured earlier."""
-        if self.path is None or not self.path.exists():
-            return None
-        wanted = self.common | key
-        lines = (json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines())
-        return next((line["errors"] for line in lines if all(line[name] == wanted[name] for name in wanted)), None)
-
-    def add(self, key: dict[str, Any], errors: Errors) -> None:
-        """Write one line."""
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self.common | key | {"errors": errors}) + "\n")
-
-
-def column_errors(label: str, reading: str, measured: Sequence[Errors]) -> list[float]:
+def column_errors(label: str, reading: str, measured: Sequence[SplitValues]) -> list[float]:
     """The error of each split for a column of table 2; GIS has no prior, so both interpretations are the same."""
     if label == BEST:
         return [min(gis_errors(errors).values()) for errors in measured]
@@ -222,12 +192,12 @@ def column_errors(label: str, reading: str, measured: Sequence[Errors]) -> list[
     return [errors[name] for errors in measured]
 
 
-def gis_errors(errors: Errors) -> dict[str, float]:
+def gis_errors(errors: SplitValues) -> dict[str, float]:
     """The error after each iteration of the grid; the last is "end"."""
     return {name.removeprefix("gis/"): value for name, value in errors.items() if name.startswith("gis/")}
 
 
-def best_iterations(measured: Sequence[Errors]) -> list[str]:
+def best_iterations(measured: Sequence[SplitValues]) -> list[str]:
     """The iteration with the lowest error in each split, the first in a tie; "end" for convergence."""
     by_split = [gis_errors(errors) for errors in measured]
     return [min(errors, key=lambda iteration: errors[iteration]) for errors in by_split]
@@ -271,7 +241,7 @@ def error_rates(run: PaperRun) -> Iterator[Measurement]:
             yield Measurement(dataset.row, HELD_OUT, *mean_and_spread(column_errors(HELD_OUT, dataset.reading, full)))
 
 
-def _remark(label: str, dataset: Dataset, full: Sequence[Errors]) -> str:
+def _remark(label: str, dataset: Dataset, full: Sequence[SplitValues]) -> str:
     if label == NB and dataset.reading == UNIT:
         never = np.mean([errors["nb/never"] for errors in full])
         return f"{never:.1f} if documents are never normalised, not even for training"

@@ -1,5 +1,16 @@
 """Published figures as values: a Paper has Tables, a Table has values, bands for ours, and reasons why ours differ.
 
+One rule makes every band in which a figure counts as reproduced: the published value ± two standard errors of the
+difference between two measurements, ± half a unit of its last printed digit. The variance of the difference is
+
+- 2·s²/k if both sides draw k splits with a standard deviation of s, so the half-width is 2·√(2/k)·s;
+- b(1−b)/n for a share b of n given test documents: two classifiers that err on the same documents with a correlation
+  of one half differ by 2(1 − ½)·b(1−b)/n; averages over classes are sums, and for measures that are no shares the
+  variance is that of bootstrap samples of the test documents;
+- 0 where nothing is drawn: counts, settings, what a text says.
+
+A figure for which none of these is known has no band and no mark.
+
 Each paper has a file `<key>.toml` with the printed figures, and a module of the same name whose `TABLES` maps the id of
 a table to a function `(Run) -> Iterable[Measurement]` (paper_run.py). comparison.py compares the two.
 """
@@ -18,10 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, choose
+from unnaive.papers.claims import Claim, read_claim
 from unnaive.papers.paper_run import Runner
 
 FOLDER = Path(__file__).parent
+PAPER_LISTS = ("data", "missing", "choices", "contradictions", "tries")
 SOURCE_KINDS = ("paper", "earlier measurement", "noise")
+REASON_KINDS = ("measured", "hypothesis", "unknown")  # shown by figures of ours, or supposed, or sought without success
 CellPosition = tuple[str, str]  # row, column of a cell
 Figures = tuple[tuple[float | None, ...], ...]
 
@@ -69,6 +83,7 @@ class PublishedTable:
     part: str = ""
     unit: str = ""
     decimals: int = 2
+    printed_decimals: int | None = None
     spreads: Figures | None = None
     models: dict[str, str] = field(default_factory=dict)
     bands: dict[CellPosition, Band] = field(default_factory=dict)
@@ -85,11 +100,12 @@ class PublishedTable:
 
     @property
     def rules(self) -> str:
-        """A hash of everything that decides marks.
+        """A hash of everything that decides marks: printed figures, bands, tolerances, doubts, evidence.
 
-        Printed figures, bands, tolerances, reasons, doubts. Titles are excluded.
+        Titles and the words of reasons and notes decide nothing, so they may be written after a run.
         """
-        described = {name: repr(value) for name, value in vars(self).items() if name not in ("title", "what", "notes")}
+        words = ("title", "what", "notes", "reasons", "inferred")
+        described = {name: repr(value) for name, value in vars(self).items() if name not in words}
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
 
     def is_repeated(self, row: str, column: str) -> bool:
@@ -109,26 +125,27 @@ class PublishedTable:
         """The printed standard deviation."""
         return None if self.spreads is None else self.spreads[self.rows.index(row)][self.columns.index(column)]
 
-    def band_around_theirs(self, row: str, column: str) -> Band | None:
-        """The band in which our value counts as reproduced: it contains the published value, or there is none.
+    @property
+    def rounding(self) -> float:
+        """Half a unit of the last printed digit; `printed_decimals` are as many as `decimals` unless they are given."""
+        return 0.5 * 10.0 ** -(self.decimals if self.printed_decimals is None else self.printed_decimals)
 
-        It is ± the tolerance of the cell; else its own band if that contains the published value; else ± that of the
-        table.
-        """
-        theirs, band = self.theirs(row, column), self.bands.get((row, column))
-        if theirs is None:
+    def band_around_theirs(self, row: str, column: str) -> Band | None:
+        """The band in which our value counts as reproduced; None if there is nothing to derive it from."""
+        theirs, precision = self.theirs(row, column), self._precision(row, column)
+        if theirs is None or precision is None:
             return None
-        if band is not None and theirs in band and (row, column) not in self.tolerances:
-            return band
-        spread = self.their_spread(row, column)
-        if spread is not None and self.tolerance_in_spreads is not None:
-            many, source = self.tolerance_in_spreads
-            return Band(theirs - many * spread, theirs + many * spread, source)
-        tolerance = self.tolerances.get((row, column), self.tolerance)
-        if tolerance is None:
-            return None
-        width, source = tolerance
+        width, source = precision
+        width += self.rounding + 1e-9  # which keeps a difference of exactly half a unit inside
         return Band(theirs - width, theirs + width, source)
+
+    def _precision(self, row: str, column: str) -> tuple[float, Source] | None:
+        """Two standard errors of a published value: those of the cell, or in printed spreads, or of the table."""
+        spread = self.their_spread(row, column)
+        if (row, column) not in self.tolerances and spread is not None and self.tolerance_in_spreads is not None:
+            many, source = self.tolerance_in_spreads
+            return many * spread, source
+        return self.tolerances.get((row, column), self.tolerance)
 
     def model_of(self, row: str, column: str) -> tuple[str, str] | None:
         """(label, model) of the classifier of a cell, if one is named."""
@@ -138,15 +155,23 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Paper:
-    """A source and its tables; `data` describes each collection, `missing` what was not available."""
+    """A source, its claims and its tables.
+
+    `data` describes each collection, `missing` what was not available, `choices` what the paper does not say and we had
+    to choose, `contradictions` where it contradicts itself, `tries` what was tried to come nearer.
+    """
 
     key: str
     title: str
     source: str
     notes: tuple[str, ...]
     tables: tuple[PublishedTable, ...]
+    claims: tuple[Claim, ...] = ()
     data: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    tries: tuple[str, ...] = ()
 
     def select_tables(self, number: str | None) -> tuple[PublishedTable, ...]:
         """The tables of that number or id, all by default."""
@@ -190,8 +215,9 @@ def read_paper(key: str) -> Paper:
     about = content["paper"]
     sources = {name: _read_source(name, words) for name, words in content.get("sources", {}).items()}
     tables = tuple(_read_table(_fill_entry(entry, content["table"]), sources) for entry in content["table"])
-    lists = (tuple(about.get(name, ())) for name in ("data", "missing"))
-    return Paper(about["key"], about["title"], about["source"], tuple(about.get("notes", ())), tables, *lists)
+    lists = {name: tuple(about.get(name, ())) for name in (*PAPER_LISTS, "notes")}
+    claims = tuple(read_claim(entry, tables) for entry in content.get("claim", ()))
+    return Paper(about["key"], about["title"], about["source"], tables=tables, claims=claims, **lists)
 
 
 def _read_source(name: str, words: str) -> Source:
@@ -223,7 +249,7 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
     values, spreads = _read_figures(entry["values"]), entry.get("spreads")
     table = PublishedTable(
         **{name: entry[name] for name in ("number", "title", "collection", "what")},
-        **{name: entry[name] for name in ("part", "unit", "decimals", "models") if name in entry},
+        **{name: entry[name] for name in ("part", "unit", "decimals", "printed_decimals", "models") if name in entry},
         rows=rows,
         columns=columns,
         values=values,
@@ -322,6 +348,8 @@ def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequ
     """
     reasons: dict[CellPosition, str] = {}
     for row, column, text, *_ in lines:
+        if text.partition(":")[0] not in REASON_KINDS:
+            raise UnnaiveError(f"the reason {text!r} starts with none of {', '.join(REASON_KINDS)}; write 'kind: text'")
         for position in _places(row, column, rows, columns):
             reasons.setdefault(position, text)
     return reasons

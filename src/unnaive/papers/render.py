@@ -13,6 +13,7 @@ from unnaive.papers.comparison import (
     UNEXPLAINED,
     CellComparison,
     TableComparison,
+    claim_comparisons,
     count_marks,
     summary_line,
 )
@@ -21,7 +22,8 @@ from unnaive.papers.published_tables import Band, Paper, PublishedTable, Source
 
 LEGEND = (
     "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a reason "
-    "that another figure of ours shows, ✗ ours differs; no mark where nothing is published or it is marked elsewhere"
+    "that another figure of ours shows, ✗ ours differs; no mark where nothing is published, it is marked elsewhere, or "
+    "nothing says how precisely it is known"
 )
 QUICK = (
     "A quick run has fewer splits, folds and sizes; the bands are for the whole run, so some figures may miss theirs."
@@ -81,6 +83,59 @@ def tables_as_text(comparison: TableComparison, *, width: int = 110) -> str:
     return "\n".join([_head(table), *blocks, *notes, *(f"  {note}" for note in table.notes), *sources])
 
 
+CLAIM_COLUMNS = ("claim", "published", "ours", "")
+CLAIM_RULE = (
+    "In how many cells a claim holds, and the mean gap between first and last. ✓ it holds for ours in more than half of "
+    "the cells and in the mean, ≈ in one of the two, ✗ in neither."
+)
+DIFFERENCE_COLUMNS = ("table", "marked", *SYMBOLS.values(), "mean of ours − theirs")
+
+
+def claim_rows(paper: Paper, comparisons: Sequence[TableComparison]) -> list[tuple[str, ...]]:
+    """Every claim: its text, the counts for the published figures and for ours, its mark."""
+    return [
+        (found.claim.text, str(found.theirs), str(found.ours), found.mark)
+        for found in claim_comparisons(paper, comparisons)
+    ]
+
+
+def difference_rows(comparisons: Sequence[TableComparison]) -> list[tuple[str, ...]]:
+    """Every table with marks: how many cells have which mark, and the mean difference."""
+    rows = []
+    for comparison in comparisons:
+        counts = count_marks([comparison])
+        if comparison.mean_difference is not None:
+            difference = format_cell(comparison.mean_difference, comparison.table, signed=True)
+            numbers = (sum(counts.values()), *(counts[mark] for mark in SYMBOLS))
+            rows.append((f"{comparison.table.id}. {comparison.table.title}", *map(str, numbers), difference))
+    return rows
+
+
+def summary_as_text(paper: Paper, comparisons: Sequence[TableComparison]) -> str:
+    """The claims and the differences of the tables for a terminal."""
+    claims, differences = claim_rows(paper, comparisons), difference_rows(comparisons)
+    blocks = [
+        *(["Claims", _text_grid([CLAIM_COLUMNS, *claims]), CLAIM_RULE, ""] if claims else []),
+        *(["Tables", _text_grid([DIFFERENCE_COLUMNS, *differences]), ""] if differences else []),
+        *(
+            ["The paper contradicts itself", *(f"  {text}" for text in paper.contradictions)]
+            * bool(paper.contradictions)
+        ),
+    ]
+    return "\n".join(blocks).rstrip()
+
+
+def _text_grid(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(f"  {line.rstrip()}" for line in lines)
+
+
+def _markdown_grid(rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+
+
 def _head(table: PublishedTable) -> str:
     unit = f" [{table.unit}]" if table.unit else ""
     return f"Table {table.id}. {table.title}{unit}\n{table.what}"
@@ -104,26 +159,36 @@ def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tupl
 def band_sources(table: PublishedTable) -> list[str]:
     """A line for each source of this table's bands."""
     sources = [band.source for band in table.bands.values()]
-    lines = [f"bands: {source.text} ({source.kind})" for source in dict.fromkeys(sources)]
+    lines = [f"expected range of ours: {source.text} ({source.kind})" for source in dict.fromkeys(sources)]
     widths: dict[Source, set[float]] = {}
     for width, source in table.tolerances.values():
         widths.setdefault(source, set()).add(width)
-    for source, several in widths.items():
-        span = " to ".join(f"{width:g}" for width in sorted({min(several), max(several)}))
-        lines.append(f"± {span} around published values of some rows: {source.text} ({source.kind})")
-    for tolerance, words in ((table.tolerance, ""), (table.tolerance_in_spreads, " printed standard deviations")):
-        if tolerance is not None:
-            width, source = tolerance
-            lines.append(f"± {width:g}{words} around published values: {source.text} ({source.kind})")
-    return lines
+    tolerances = [
+        *((" to ".join(f"{width:g}" for width in sorted({min(several), max(several)})), source)
+          for source, several in widths.items()),
+        *([] if table.tolerance is None else [(f"{table.tolerance[0]:g}", table.tolerance[1])]),
+    ]  # fmt: skip
+    if table.tolerance_in_spreads is not None:
+        many, source = table.tolerance_in_spreads
+        tolerances.append((f"{many:g} printed standard deviations", source))
+    rounding = f"{table.rounding:g} for rounding"
+    return lines + [
+        f"± {width} + {rounding} around published values: {source.text} ({source.kind})" for width, source in tolerances
+    ]
 
 
 def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
-    """A paper as a section of a Markdown page: what ran, on what data, every table, what was not available."""
+    """A paper as a section of a Markdown page: its claims, the differences of its tables, what ran, every table."""
+    claims, differences = claim_rows(paper, comparisons), difference_rows(comparisons)
     blocks = [
         f"## {paper.title}",
         f"{paper.source}. `unnaive reproduce {paper.key}{' --quick' if run.quick else ''}`, seed {run.seed}.",
+        *(["**Claims**", _markdown_grid([CLAIM_COLUMNS, *claims]), CLAIM_RULE] if claims else []),
         summary_line(comparisons) + ".",
+        *([_markdown_grid([DIFFERENCE_COLUMNS, *differences])] if differences else []),
+        _bullets("Where the paper contradicts itself", paper.contradictions),
+        _bullets("What the paper does not say, and we chose", paper.choices),
+        _bullets("What was tried to come nearer", paper.tries),
         _bullets("What ran", paper.notes),
         _bullets("Data", paper.data),
         _bullets("Data that is not available", paper.missing),
@@ -147,13 +212,11 @@ def _markdown_table(comparison: TableComparison) -> str:
     for row in comparison.rows:
         shown = (_cell(comparison.cell(row, column), table, remarks, " / ") for column in comparison.columns)
         grid.append([row, *shown])
-    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in grid]
-    lines.insert(1, "|---" * len(grid[0]) + "|")
     unit = f" [{table.unit}]" if table.unit else ""
     head = f"### Table {table.id}. {table.title}{unit}\n\nOurs / theirs, difference; {table.what}."
     notes = [f"- [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
     notes += [f"- {text}" for text in (*_void_note(comparison), *table.notes, *band_sources(table))]
-    return "\n".join([head, "", *lines, "", *notes])
+    return "\n".join([head, "", _markdown_grid(grid), "", *notes])
 
 
 def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
@@ -165,7 +228,15 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun)
     ]
     notes = _html_notes([*paper.notes, *paper.data, *(f"Not available: {text}" for text in paper.missing)])
     summary = html.Section("Summary", _html_summary(comparisons) + notes)
-    return html.page(f"{paper.title}: theirs and ours", about, [summary, *tables])
+    claims = html.Section("Claims", _html_claims(paper, comparisons))
+    return html.page(f"{paper.title}: theirs and ours", about, [claims, summary, *tables])
+
+
+def _html_claims(paper: Paper, comparisons: Sequence[TableComparison]) -> str:
+    """The claims, the differences of the tables, and where the paper contradicts itself."""
+    grids = ((CLAIM_COLUMNS, claim_rows(paper, comparisons)), (DIFFERENCE_COLUMNS, difference_rows(comparisons)))
+    shown = [html.table(head, [tuple(map(escape, row)) for row in rows], label=head[0]) for head, rows in grids if rows]
+    return "".join(shown) + html.page_note(escape(CLAIM_RULE)) + _html_notes(paper.contradictions)
 
 
 def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> str:
@@ -246,6 +317,13 @@ def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Pa
         "notes": list(paper.notes),
         "data": list(paper.data),
         "missing": list(paper.missing),
+        "contradictions": list(paper.contradictions),
+        "choices": list(paper.choices),
+        "tries": list(paper.tries),
+        "claims": [
+            dict(zip(("claim", "published", "ours", "mark"), row, strict=True))
+            for row in claim_rows(paper, comparisons)
+        ],
         "seed": run.seed,
         "quick": run.quick,
         "versions": versions(),

@@ -30,7 +30,7 @@ from unnaive.workflows.corpora import check_archives
 if TYPE_CHECKING:
     from unnaive.papers.comparison import TableComparison
     from unnaive.papers.paper_run import PaperRun
-    from unnaive.papers.published_tables import PublishedTable
+    from unnaive.papers.published_tables import Paper, PublishedTable
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +51,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer splits and training sizes.")] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 if a figure is outside its tolerance without a stated reason."),
+        typer.Option(
+            "--strict", help="Exit with 1 if a figure differs without a stated reason, or ours left its expected range."
+        ),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -77,7 +79,7 @@ def reproduce(
     """
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.base.errors import UnnaiveError
-    from unnaive.papers.comparison import UNEXPLAINED
+    from unnaive.papers.comparison import reproduce as run_tables
     from unnaive.papers.paper_run import PaperRun
     from unnaive.papers.published_tables import read_paper
 
@@ -87,11 +89,13 @@ def reproduce(
     run = PaperRun(check_archives(archives), quick, seed, wanted, jobs, records=records)
     with Progress(f"reproducing {paper}") as bar:
         run = replace(run, progress=bar.rename)
-        done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
+        done = list(run_tables(paper, run, table=table))
+    if json_file != STDOUT:
+        show_comparisons(read_paper(paper), done, run)
     write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
     if all(cell.ours is None for comparison in done for cell in comparison.cells):
         raise UnnaiveError("no figure could be measured; the tables say why, and where to get the data")
-    if strict and any(comparison.outside or comparison.marked(UNEXPLAINED) for comparison in done):
+    if strict and any(comparison.outside or comparison.unaccounted for comparison in done):
         raise typer.Exit(1)
 
 
@@ -108,27 +112,21 @@ def check_paper_models(tables: Sequence[PublishedTable], names: list[str]) -> li
     return [name if name.lower() in lower else choose(there, name, "row or model of these tables") for name in names]
 
 
-def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: bool) -> list[TableComparison]:
-    """Print each table when it is done, then the number of figures with each mark."""
+def show_comparisons(paper: Paper, done: list[TableComparison], run: PaperRun) -> None:
+    """Print the claims of the paper, the differences of its tables, what ran, and every table."""
     import shutil
 
-    from unnaive.papers.comparison import reproduce as run_tables
     from unnaive.papers.comparison import summary_line
-    from unnaive.papers.published_tables import read_paper
-    from unnaive.papers.render import LEGEND, QUICK, tables_as_text
+    from unnaive.papers.render import LEGEND, QUICK, summary_as_text, tables_as_text
 
-    about, done = read_paper(paper), []
-    if not quiet:
-        missing = [f"Not available: {text}" for text in about.missing]
-        notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
-        echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
-    for comparison in run_tables(paper, run, table=table):
-        done.append(comparison)
-        if not quiet:
-            echo(tables_as_text(comparison, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
-    if not quiet:
-        echo(summary_line(done))
-    return done
+    width = shutil.get_terminal_size((110, 24)).columns
+    missing = [f"Not available: {text}" for text in paper.missing]
+    notes = [*paper.notes, *paper.choices, *paper.data, *missing, *([QUICK] if run.quick else [])]
+    echo(f"{paper.title} ({paper.source})\n\n{summary_as_text(paper, done)}\n")
+    echo("\n".join(["What ran", *(f"  {note}" for note in notes), LEGEND, ""]))
+    for comparison in done:
+        echo(tables_as_text(comparison, width=width) + "\n")
+    echo(summary_line(done))
 
 
 def write_files(
