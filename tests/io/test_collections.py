@@ -383,3 +383,44 @@ def test_real_small_collections():
     assert set(haber.class_sizes().values()) == {230}
     assert sum("ş" in text for text in haber.texts) > 1100
     assert not any("�" in text for text in haber.texts)
+
+
+@pytest.mark.parametrize(("name", "folder"), [("20news-19997", "20_newsgroups"), ("20news-18828", "20news-18828")])
+@pytest.mark.parametrize("packed", [True, False])
+def test_newsgroups_without_a_split(tmp_path, name, folder, packed):
+    """A message that was posted to two groups is a document of each; there is no part."""
+    files = {f"{folder}/{name}": MESSAGE for name in ("sci.space/11", "alt.atheism/11", "README")}
+    source = tar_of(tmp_path / "news.tar.gz", files) if packed else folder_of(tmp_path / "news", files)
+    corpus = load(name, view="subject-body", data=source)
+    assert list(corpus.labels) == [("alt.atheism",), ("sci.space",)]
+    assert corpus.texts[0] == corpus.texts[1] == "a long one\nBody é.\n\nMore.\n"
+    assert corpus.split is None
+
+
+PAGE = b"HTTP/1.0 200 OK\r\nServer: x\r\n\r\n<html><body>A &amp; b</body></html>"
+
+
+def test_raw_pages_of_universities_have_four_or_seven_classes_and_no_http_header(tmp_path):
+    files = {
+        "webkb/student/cornell/http:^^www.cs.cornell.edu^a": PAGE,
+        "webkb/course/misc/http:^^x.edu^b.html": PAGE,
+        "webkb/staff/texas/http:^^y.edu^": PAGE,
+    }
+    file = tar_of(tmp_path / "webkb-data.gtar.gz", files)
+    four = load("webkb", data=file)
+    assert list(four.labels) == [("course",), ("student",)]
+    assert four.texts[0] == "<html><body>A &amp; b</body></html>"
+    assert list(load("webkb", view="all", data=file).labels) == [("course",), ("staff",), ("student",)]
+
+
+@pytest.mark.parametrize("name", ["industry-sector", "7-sectors", "job-category"])
+def test_a_collection_in_folders_takes_the_innermost_folder_as_the_class(tmp_path, name):
+    files = {
+        f"{name}/basic.materials.sector/gold.and.silver.industry/www.a.com": b"Gold mines.",
+        f"{name}/basic.materials.sector/iron.and.steel.industry/www.b.com": b"Steel.",
+        f"{name}/README.txt": b"About.",
+    }
+    corpus = load(name, data=tar_of(tmp_path / f"{name}.tar.gz", files))
+    assert list(corpus.labels) == [("gold.and.silver.industry",), ("iron.and.steel.industry",)]
+    assert list(corpus.texts) == ["Gold mines.", "Steel."]
+    assert "expected" in check_archive(COLLECTIONS[name], tmp_path / f"{name}.tar.gz").problem

@@ -9,7 +9,7 @@ of the cells or not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -114,6 +114,16 @@ class ClaimComparison:
 def compare_claims(claims: Iterable[Claim], theirs: Figure, ours: Figure) -> list[ClaimComparison]:
     """Every claim counted for the published figures and for ours."""
     return [ClaimComparison(claim, claim.count(theirs), claim.count(ours)) for claim in claims]
+
+
+def read_claims(entries: Iterable[Mapping[str, Any]], tables: Sequence[ClaimTable]) -> tuple[Claim, ...]:
+    """The claims of a paper; entries with the same text are one claim, which they share out among tables."""
+    claims: dict[str, Claim] = {}
+    for entry in entries:
+        claim = read_claim(entry, tables)
+        before = claims.get(claim.text)
+        claims[claim.text] = claim if before is None else replace(claim, instances=before.instances + claim.instances)
+    return tuple(claims.values())
 
 
 def read_claim(entry: Mapping[str, Any], tables: Sequence[ClaimTable]) -> Claim:

@@ -27,13 +27,18 @@ FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))
 
 TOKEN_RULES: dict[str, TokenRule] = {
     "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
-    "maxent-bridge": TokenRule(min_length=1, digits=True, message="body"),
+    "unstemmed": TokenRule(min_length=2, digits=False, stopwords="smart"),
+    "maxent-bridge": TokenRule(min_length=1, digits=False, stopwords="smart", message="body"),
+    "maxent-bridge-unstopped": TokenRule(min_length=1, digits=True, message="body"),
     "maxent-bridge-letters": TokenRule(min_length=1, digits=False, message="body"),
-    "maxent-bridge-pages": TokenRule(min_length=1, digits=True),
+    "maxent-bridge-pages": TokenRule(min_length=1, digits=False, stopwords="smart", html=True),
+    "maxent-bridge-prepared": TokenRule(min_length=1, digits=True),
     "higher-order": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball"),
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=True, stopwords="tr", stem="snowball"),
+    "higher-order-pages": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball", html=True),
     "hierarchical": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS),
     "words": TokenRule(min_length=2, digits=True),
+    "words-pages": TokenRule(min_length=2, digits=True, html=True),
     "words-turkish": TokenRule("tr", min_length=2, digits=True),
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -40,13 +40,35 @@ SIZES = (1, 5, 10, 30, 50, 70, 80, 90)
 QUICK_SIZES = (10, 80)
 TERMS = 2000
 MEASURES = ("accuracy", "macro-f1", "auc")
-# name in tables 1, 8 and 9 → collection, rule, view
+
+
+class PreparedCollection(NamedTuple):
+    """A collection and its view, the paper's rule of tokens, and the one for table 1, without stop list and stemmer."""
+
+    name: str
+    view: str | None
+    rule: str
+    unprepared: str
+
+
+# name in tables 1, 8 and 9 → the paper's documents if they are here, and those that take their place
 COLLECTIONS = {
-    "20NEWS-18828": ("20newsgroups", "higher-order", "from-subject-body"),
-    "WEBKB4": ("webkb4", "words", None),
-    "1150HABER": ("1150haber", "higher-order-turkish", None),
+    "20NEWS-18828": (
+        PreparedCollection("20news-18828", "from-subject-body", "higher-order", "words"),
+        PreparedCollection("20newsgroups", "from-subject-body", "higher-order", "words"),
+    ),
+    "WEBKB4": (
+        PreparedCollection("webkb", "four", "higher-order-pages", "words-pages"),
+        PreparedCollection("webkb4", None, "words", "words"),
+    ),
+    "1150HABER": (PreparedCollection("1150haber", None, "higher-order-turkish", "words-turkish"),),
 }
-UNPREPARED = {"20NEWS-18828": "words", "WEBKB4": "words", "1150HABER": "words-turkish"}
+
+
+def choose_collection(run: PaperRun, name: str) -> PreparedCollection:
+    """The first of the collections for this name that is here, or the last."""
+    *preferred, last = COLLECTIONS[name]
+    return next((collection for collection in preferred if run.has(collection.name)), last)
 
 
 @dataclass(frozen=True)
@@ -86,8 +108,9 @@ PAPER_SVM = "SVM"  # by pairs of classes, on term frequencies
 
 def describe_collections(run: PaperRun) -> Iterator[Measurement]:
     """Table 1: classes, documents, and terms in at least three documents."""
-    for row, (collection, _, view) in COLLECTIONS.items():
-        data = prepare(run, collection, UNPREPARED[row], view=view, split=False)
+    for row in COLLECTIONS:
+        collection = choose_collection(run, row)
+        data = prepare(run, collection.name, collection.unprepared, view=collection.view, split=False)
         yield Measurement(row, "|C|", len(data.classes))
         yield Measurement(row, "|D|", data.X.shape[0])
         yield Measurement(row, "|V|", data.take_frequent(3).X.shape[1])
@@ -96,17 +119,17 @@ def describe_collections(run: PaperRun) -> Iterator[Measurement]:
 @lru_cache(maxsize=2)
 def load_frequencies(run: PaperRun, name: str, protocol: str) -> PreparedData:
     """Frequencies of all terms or, with the protocol "paper", of those selected on all documents."""
-    collection, rule, view = COLLECTIONS[name]
-    data = prepare(run, collection, rule, view=view, split=False)
+    collection = choose_collection(run, name)
+    data = prepare(run, collection.name, collection.rule, view=collection.view, split=False)
     return select_terms_on_all_documents(data.take_frequent(3)) if protocol == "paper" else data
 
 
 @lru_cache(maxsize=2)
 def load_material(run: PaperRun, name: str, protocol: str) -> Material:
     """Presence of the same terms."""
-    data, collection = load_frequencies(run, name, protocol), COLLECTIONS[name][0]
+    data = load_frequencies(run, name, protocol)
     present = csr_array((np.ones(data.X.nnz, np.int64), data.X.indices, data.X.indptr), shape=data.X.shape)
-    return Material(collection, present, data.Y)
+    return Material(choose_collection(run, name).name, present, data.Y)
 
 
 def select_terms_on_all_documents(data: PreparedData) -> PreparedData:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from unnaive.base.errors import BadData, count_noun
+from unnaive.base.errors import count_noun
 from unnaive.base.types import Sparse
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.splits import stratified_split
@@ -65,10 +65,8 @@ def load_ohsumed(run: PaperRun) -> PreparedData:
 
 def load_random_newsgroups(run: PaperRun) -> PreparedData:
     """Subject and body; the 19,997 messages of the paper if they are available, else those of the split by date."""
-    try:
-        return prepare(run, "20news-19997", "or-gate", view="subject-body", split=False)
-    except BadData:
-        return prepare(run, "20newsgroups", "or-gate", view="subject-body", split=False)
+    name = "20news-19997" if run.has("20news-19997") else "20newsgroups"
+    return prepare(run, name, "or-gate", view="subject-body", split=False)
 
 
 COLLECTIONS: dict[str, Callable[[PaperRun], PreparedData]] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.errors import BadData
 from unnaive.data.corpus import Corpus
 from unnaive.models.catalogue import MODELS
 
@@ -90,6 +91,16 @@ class PaperRun:
         """Report progress to the caller."""
         if self.progress is not None:
             self.progress(message)
+
+    def has(self, name: str) -> bool:
+        """Whether a benchmark collection is in the data folder of this run."""
+        from unnaive.papers.collections import collection_path
+
+        try:
+            collection_path(name, self.data)
+        except BadData:
+            return False
+        return True
 
     def corpus(self, name: str, view: str | None = None) -> Corpus:
         """A benchmark collection from the data folder of this run."""

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, choose
-from unnaive.papers.claims import Claim, read_claim
+from unnaive.papers.claims import Claim, read_claims
 from unnaive.papers.paper_run import Runner
 
 FOLDER = Path(__file__).parent
@@ -216,7 +216,7 @@ def read_paper(key: str) -> Paper:
     sources = {name: _read_source(name, words) for name, words in content.get("sources", {}).items()}
     tables = tuple(_read_table(_fill_entry(entry, content["table"]), sources) for entry in content["table"])
     lists = {name: tuple(about.get(name, ())) for name in (*PAPER_LISTS, "notes")}
-    claims = tuple(read_claim(entry, tables) for entry in content.get("claim", ()))
+    claims = read_claims(content.get("claim", ()), tables)
     return Paper(about["key"], about["title"], about["source"], tables=tables, claims=claims, **lists)
 
 

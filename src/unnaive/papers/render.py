@@ -85,8 +85,8 @@ def tables_as_text(comparison: TableComparison, *, width: int = 110) -> str:
 
 CLAIM_COLUMNS = ("claim", "published", "ours", "")
 CLAIM_RULE = (
-    "In how many cells a claim holds, and the mean gap between first and last. ✓ it holds for ours in more than half of "
-    "the cells and in the mean, ≈ in one of the two, ✗ in neither."
+    "In how many cells a claim holds, and the mean gap between first and last. ✓ it holds for ours in more than half "
+    "of the cells and in the mean, ≈ in one of the two, ✗ in neither."
 )
 DIFFERENCE_COLUMNS = ("table", "marked", *SYMBOLS.values(), "mean of ours − theirs")
 

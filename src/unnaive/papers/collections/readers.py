@@ -12,8 +12,11 @@ from unnaive.data.corpus import Corpus, Labels
 from unnaive.papers.collections.archives import ArchiveMember
 
 NEWSGROUPS = r"20news-bydate-(train|test)/([^/]+)/(\d+)$"
+MESSAGES = r"((?:alt|comp|misc|rec|sci|soc|talk)[.][^/]+)/(\d+)$"
 OHSUMED = r"(training|test)/(C\d\d)/([^/]+)$"
 WEBKB = r"webkb-(train|test)-stemmed[.]txt$"
+PAGES = r"(course|department|faculty|other|project|staff|student)/(cornell|misc|texas|washington|wisconsin)/([^/]+)$"
+FOLDERS = r"(?:.*/)?([^/]+)/(?!(?i:readme))([^/.][^/]*)$"  # the innermost folder is the class
 BANKING = r"(train|test)[.]csv$"
 HABER = r"(ekonomi|magazin|saglik|siyasi|spor)/([^/]+)[.]txt$"
 
@@ -69,6 +72,40 @@ def read_newsgroups(files: Sequence[ArchiveMember], view: str) -> Corpus:
         [file.parts[0] for file in files],
         [f"{file.parts[1]}/{file.parts[2]}" for file in files],
         "20newsgroups",
+    )
+
+
+def read_messages(files: Sequence[ArchiveMember], view: str) -> Corpus:
+    """20 Newsgroups without a split; files are (group, number). A message in several groups is a document of each."""
+    shown = MESSAGE_VIEWS[choose(list(MESSAGE_VIEWS), view, "view of 20 Newsgroups")]
+    return _read_files(files, "20newsgroups", shown)
+
+
+FOUR_CLASSES = ("course", "faculty", "project", "student")
+
+
+def read_pages(files: Sequence[ArchiveMember], view: str) -> Corpus:
+    """WebKB as published: files are (class, university, address); the HTTP header above the page is left out.
+
+    "four" has the pages of FOUR_CLASSES, "all" those of all seven classes.
+    """
+    kept = [file for file in files if view == "all" or file.parts[0] in FOUR_CLASSES]
+    return _read_files(kept, "webkb", lambda page: split_message(page)[1])
+
+
+def read_folders(files: Sequence[ArchiveMember], view: str) -> Corpus:
+    """Documents in a folder for each class, at any depth; files are (class, name)."""
+    return _read_files(files, "folders", lambda text: text)
+
+
+def _read_files(files: Sequence[ArchiveMember], name: str, shown: Callable[[str], str]) -> Corpus:
+    """A document for each file; its class is the first of its parts, and there is no split."""
+    return Corpus(
+        [shown(normalize_newlines(file.content.decode("latin-1"))) for file in files],
+        [(file.parts[0],) for file in files],
+        None,
+        ["/".join(file.parts) for file in files],
+        name,
     )
 
 
