@@ -96,6 +96,7 @@ class PublishedTable:
     inferred: dict[CellPosition, str] = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
+    repeated_cells: frozenset[CellPosition] = frozenset()
     notes: tuple[str, ...] = ()
 
     @property
@@ -105,12 +106,16 @@ class PublishedTable:
         Titles and the words of reasons and notes decide nothing, so they may be written after a run.
         """
         words = ("title", "what", "notes", "reasons", "inferred")
-        described = {name: repr(value) for name, value in vars(self).items() if name not in words}
+        described = {
+            name: repr(sorted(value) if isinstance(value, frozenset) else value)
+            for name, value in vars(self).items()
+            if name not in words
+        }
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
 
     def is_repeated(self, row: str, column: str) -> bool:
         """Whether the printed figure of a cell is marked elsewhere."""
-        return not {"*", row, column}.isdisjoint(self.repeats)
+        return not {"*", row, column}.isdisjoint(self.repeats) or (row, column) in self.repeated_cells
 
     @property
     def id(self) -> str:
@@ -240,7 +245,7 @@ def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[st
     if "like" not in entry:
         return entry
     model = next(other for other in entries if other["number"] == entry["like"])
-    not_inherited = ("bands", "notes", "reasons", "repeats")
+    not_inherited = ("bands", "notes", "reasons", "repeats", "repeated_cells")
     return {name: value for name, value in model.items() if name not in not_inherited} | {"repeats": ["*"]} | entry
 
 
@@ -274,6 +279,9 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
         inferred={(row, column): reason for row, column, reason in entry.get("inferred", ())},
         unavailable=tuple(entry.get("unavailable", ())),
         repeats=tuple(entry.get("repeats", ())),
+        repeated_cells=frozenset(
+            place for row, column in entry.get("repeated_cells", ()) for place in _places(row, column, rows, columns)
+        ),
         notes=tuple(entry.get("notes", ())),
     )
     _check_table(table)
@@ -375,6 +383,7 @@ def _check_table(table: PublishedTable) -> None:
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
     shown = table.evidence.values()
     named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred, *shown]
+    named += table.repeated_cells
     labels = {*table.models, *table.unavailable, *table.repeats} - {"*"}
     if shapes != {(len(table.columns),) * len(table.rows)}:
         size = f"{len(table.rows)} × {len(table.columns)}"
