@@ -1,15 +1,15 @@
 """Published figures as values: a Paper has Tables, a Table has values, bands for ours, and reasons why ours differ.
 
 One rule makes every band in which a figure counts as reproduced: the published value ± two standard errors of the
-difference between two measurements, ± half a unit of its last printed digit. The variance of the difference is
+difference between two measurements, ± half a unit of its last printed digit. The variance of the difference has two
+parts, each of which may be 0:
 
-- 2·s²/k if both sides draw k splits with a standard deviation of s, so the half-width is 2·√(2/k)·s;
-- b(1−b)/n for a share b of n given test documents: two classifiers that err on the same documents with a correlation
-  of one half differ by 2(1 − ½)·b(1−b)/n; averages over classes are sums, and for measures that are no shares the
-  variance is that of bootstrap samples of the test documents;
-- 0 where nothing is drawn: counts, settings, what a text says.
+- draws: 2·s²/k if both sides draw k splits with a standard deviation of s, so two standard errors are 2·√(2/k)·s;
+- documents: b(1−b)/n for a share b of n documents, since two classifiers that err on the same documents with a
+  correlation of one half differ by 2(1 − ½)·b(1−b)/n; averages over classes are sums, and for measures that are no
+  shares the variance is that of bootstrap samples of the documents.
 
-A figure for which none of these is known has no band and no mark.
+Counts, settings and what a text says have neither. A figure for which nothing is known has no band and no mark.
 
 Each paper has a file `<key>.toml` with the printed figures, and a module of the same name whose `TABLES` maps the id of
 a table to a function `(Run) -> Iterable[Measurement]` (paper_run.py). comparison.py compares the two.
@@ -90,6 +90,7 @@ class PublishedTable:
     tolerance: tuple[float, Source] | None = None
     tolerance_in_spreads: tuple[float, Source] | None = None
     tolerances: dict[CellPosition, tuple[float, Source]] = field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
     reasons: dict[CellPosition, str] = field(default_factory=dict)
     evidence: dict[CellPosition, CellPosition] = field(default_factory=dict)
     doubts: dict[CellPosition, str] = field(default_factory=dict)
@@ -149,8 +150,13 @@ class PublishedTable:
         spread = self.their_spread(row, column)
         if (row, column) not in self.tolerances and spread is not None and self.tolerance_in_spreads is not None:
             many, source = self.tolerance_in_spreads
-            return many * spread, source
+            return math.hypot(many * spread, self._document_error(row, column)), source
         return self.tolerances.get((row, column), self.tolerance)
+
+    def _document_error(self, row: str, column: str) -> float:
+        """Two standard errors in % of a published share in %, from the number of documents; 0 if that is not given."""
+        share, n = (self.theirs(row, column) or 0.0) / 100, self.documents.get(column)
+        return 0.0 if n is None else 200 * math.sqrt(share * (1 - share) / n)
 
     def model_of(self, row: str, column: str) -> tuple[str, str] | None:
         """(label, model) of the classifier of a cell, if one is named."""
@@ -268,6 +274,7 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
             for row, column in _places(line[0], line[1], rows, columns)
         }
         | _breakeven_tolerances(entry, values, sources),
+        documents=_read_documents(entry.get("documents", {}), columns),
         reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
         evidence={
             (row, column): (line[3], line[4])
@@ -292,6 +299,11 @@ def _read_tolerance(entry: dict[str, Any], name: str, sources: dict[str, Source]
     """Read a tolerance, written [width, name of its source]."""
     line = entry.get(name)
     return None if line is None else (line[0], _named_source(entry["number"], line, 1, sources))
+
+
+def _read_documents(documents: int | dict[str, int], columns: Sequence[str]) -> dict[str, int]:
+    """The number of documents of each column; a single number is that of all."""
+    return dict.fromkeys(columns, documents) if isinstance(documents, int) else documents
 
 
 def _breakeven_tolerances(
@@ -384,7 +396,7 @@ def _check_table(table: PublishedTable) -> None:
     shown = table.evidence.values()
     named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred, *shown]
     named += table.repeated_cells
-    labels = {*table.models, *table.unavailable, *table.repeats} - {"*"}
+    labels = {*table.models, *table.unavailable, *table.repeats, *table.documents} - {"*"}
     if shapes != {(len(table.columns),) * len(table.rows)}:
         size = f"{len(table.rows)} × {len(table.columns)}"
         raise UnnaiveError(f"table {table.id} has figures for other than its {size} cells")
