@@ -64,14 +64,19 @@ def test_a_claim_about_what_is_not_there_is_refused(wrong):
 
 
 def test_claims_stand_before_the_tables_in_every_form():
-    paper = Paper("toy", "Toys", "s", (), (TABLE,), claims=read_claims([ENTRY], [TABLE]), contradictions=("2 < 6",))
+    class Toy(Paper):
+        def figures(self):
+            return {}
+
+    paper = Toy("toy", "Toys", "s", (), (TABLE,), claims=read_claims([ENTRY], [TABLE]), contradictions=("2 < 6",))
     done = [compare_measurements(TABLE, [Measurement(*cell[1:], value) for cell, value in OURS.items()], PaperRun())]
     text = summary_as_text(paper, done)
     assert "X > Y  2 of 3, -0.333  1 of 2, +3.5  ≈" in text
     assert text.endswith("The paper contradicts itself\n  2 < 6")
     page = tables_as_markdown(paper, done, PaperRun())
     assert page.index("| X > Y | 2 of 3, -0.333 | 1 of 2, +3.5 | ≈ |") < page.index("### Table 1")
-    assert as_html(paper, done, PaperRun()).index("X &gt; Y") < as_html(paper, done, PaperRun()).index("Table 1")
+    html = as_html(paper, done, PaperRun())
+    assert html.index("X &gt; Y") < html.index("<b>T</b>")
     claim = {"claim": "X > Y", "published": "2 of 3, -0.333", "ours": "1 of 2, +3.5", "mark": "≈"}
     assert tables_as_json(paper, done, PaperRun())["claims"] == [claim]
 

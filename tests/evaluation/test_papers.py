@@ -278,7 +278,8 @@ def test_a_band_without_a_source_is_refused():
 def test_reasons_may_be_for_all_rows_and_the_first_counts():
     entry = {
         "number": "1", "title": "", "collection": "", "what": "", "rows": ["a", "b"], "columns": ["c"],
-        "values": [[1.0], [2.0]], "reasons": [["a", "c", "unknown: nothing helped"], ["*", "*", "measured: other documents"]],
+        "values": [[1.0], [2.0]],
+        "reasons": [["a", "c", "unknown: nothing helped"], ["*", "*", "measured: other documents"]],
     }  # fmt: skip
     reasons = {("a", "c"): "unknown: nothing helped", ("b", "c"): "measured: other documents"}
     assert _read_table(entry, {}).reasons == reasons
@@ -359,7 +360,7 @@ def test_json_is_plain(toy):
 def test_page_shows_ours_and_theirs(toy):
     page = as_html(toy, list(reproduce("toy", PaperRun())), PaperRun())
     assert '<span class="ours">0.55±0.01</span> | 0.50 +0.05' in page
-    assert "NB, w: 0.70 is not in 0.75 to 0.85" in page
+    assert "NB, w: 0.70 is not in 0.74 to 0.86" in page
     assert '<span class="unexplained"' in page
 
 

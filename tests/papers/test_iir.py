@@ -2,7 +2,7 @@
 
 import pytest
 
-from unnaive.papers.comparison import reproduce
+from unnaive.papers.comparison import REPRODUCED, reproduce
 from unnaive.papers.paper_run import PaperRun
 from unnaive.papers.published_tables import read_paper
 
@@ -46,3 +46,11 @@ def test_naive_bayes_is_more_robust_than_some(tables):
     drift = {row: tables["47"].cell(row, "drift").ours for row in ("NB", "kNN", "SVM")}
     assert drift["NB"] == pytest.approx(6.2, abs=1.2)
     assert drift["NB"] < max(drift["kNN"], drift["SVM"])
+
+
+def test_breakevens_of_slide_56_b_come_out_by_the_methods_of_their_authors(tables):
+    """Mean distance over the ten classes: naive Bayes 4.3 points (7.0 with all terms), kNN 3.3."""
+    for column in ("NB", "kNN"):
+        cells = [cell for cell in tables["b"].cells if cell.column == column][:10]
+        assert sum(abs(cell.difference) for cell in cells) / 10 < 5
+        assert sum(cell.mark == REPRODUCED for cell in cells) >= 8

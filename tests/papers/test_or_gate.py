@@ -2,7 +2,7 @@
 
 import pytest
 
-from unnaive.papers.comparison import EXPLAINED, UNEXPLAINED, reproduce
+from unnaive.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
 from unnaive.papers.paper_run import PaperRun
 from unnaive.papers.published_tables import read_paper
 
@@ -31,16 +31,38 @@ def test_rocchio_on_all_of_the_text_is_the_row_of_the_first_implementation(table
     assert found == pytest.approx(ROCCHIO, abs=0.0006)
 
 
-def test_breakeven_per_document_stands_beside_the_published_one(tables):
+def test_breakeven_of_or_rows_is_marked_per_document_and_of_the_others_on_scores(tables):
     table = tables["1/reuters"]
     for kind in ("micr.BEP", "macr.BEP"):
         assert table.cell("OR-eq17", f"{kind} per document").theirs == table.cell("OR-eq17", kind).theirs
-        repeated = table.cell("OR-eq17", f"{kind} per document")
-        assert repeated.ours in repeated.band
-        assert repeated.mark == ""  # a printed figure has one mark
-    # per document .550 for the published .544, which shows the reason; .796 for .766 does not
-    assert table.cell("OR-eq17", "macr.BEP").mark == EXPLAINED
-    assert table.cell("OR-eq17", "micr.BEP").mark == UNEXPLAINED
+        assert table.cell("OR-eq17", kind).mark == table.cell("NBayes", f"{kind} per document").mark == ""
+    # per document .535 for the published .544, and .798 for .766
+    assert table.cell("OR-eq17", "macr.BEP per document").mark == REPRODUCED
+    assert table.cell("OR-eq17", "micr.BEP per document").mark == UNEXPLAINED
+
+
+def test_totals_over_classes_and_rocchio_without_idf_are_near_the_paper_on_reuters(tables):
+    """Mean distance of the figures that are marked; with corpus totals and with idf it was .044 and .057."""
+    for row, most in (("OR-eq12", 0.016), ("Rocchio without idf", 0.025)):
+        cells = [cell for n in "123" for cell in tables[f"{n}/reuters"].cells if cell.row == row and cell.mark]
+        assert len(cells) == 9
+        assert sum(abs(cell.difference) for cell in cells) / 9 < most
+
+
+def test_a_random_split_is_easier_than_the_one_by_date(tables):
+    """Micro F1@1 of naive Bayes: .866 and .799; the paper has .809, in a version with copies."""
+    random, dated = (tables[f"2/20newsgroups{part}"].cell("NBayes", "micr.F1@1") for part in ("-random", ""))
+    assert random.ours == pytest.approx(0.866, abs=0.01)
+    assert random.ours > dated.ours + 0.05
+    assert (random.mark, dated.mark) == (UNEXPLAINED, "")  # a printed figure has one mark
+
+
+def test_laplace_and_relaxed_weights_are_the_better_ones(tables):
+    """The paper chose equations 12 and 17 for its tables, rather than 11 and 15."""
+    for better, other in (("OR-eq17", "OR-eq15"), ("OR-eq17", "OR-eq11")):
+        for k in (1, 3, 5):
+            ours = {row: tables["3/reuters"].cell(row, f"macr.F1@{k}").ours for row in (better, other)}
+            assert ours[better] > ours[other] + 0.05
 
 
 def test_the_blend_lifts_macro_f1_and_term_selection_lifts_micro_breakeven(tables):
@@ -52,5 +74,5 @@ def test_the_blend_lifts_macro_f1_and_term_selection_lifts_micro_breakeven(table
 def test_normalising_by_document_is_what_makes_breakeven_of_the_gate(tables):
     table = tables["1/reuters"]
     raw, divided = (table.cell("OR-eq17", f"micr.BEP{ending}").ours for ending in ("", " per document"))
-    assert raw == pytest.approx(0.396, abs=0.02)
-    assert divided == pytest.approx(0.796, abs=0.02)
+    assert raw == pytest.approx(0.419, abs=0.02)
+    assert divided == pytest.approx(0.798, abs=0.02)

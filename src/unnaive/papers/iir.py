@@ -74,7 +74,7 @@ COLLECTED = (
     CollectedMethod("Rocchio", "rocchio", "unstemmed", None, (("gamma", 0.0),)),  # Find Similar
     CollectedMethod("kNN", "knn", "or-gate", None, (("k", 30),)),
     CollectedMethod("trees", "tree", "unstemmed", 50),
-    CollectedMethod("SVM", "svm", "unstemmed", 300, hinge_c=1.0),
+    CollectedMethod("SVM", "svm", "unstemmed", 300, hinge_c=0.3),
 )
 
 # one multi-class model, as the slides define it, instead of 90 binary ones; by the smoothing of P(t|c)

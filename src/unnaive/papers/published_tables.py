@@ -110,7 +110,7 @@ class PublishedTable:
         described = {
             name: repr(sorted(value) if isinstance(value, frozenset) else value)
             for name, value in vars(self).items()
-            if name not in words
+            if name not in words and value not in (None, "", (), {}, frozenset())
         }
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
 
