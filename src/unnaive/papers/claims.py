@@ -19,7 +19,7 @@ from unnaive.base.errors import UnnaiveError
 
 CLAIM_HOLDS, CLAIM_PARTLY, CLAIM_FAILS = "✓", "≈", "✗"
 ClaimCell = tuple[str, str, str]  # table, row, column
-Figure = Callable[[ClaimCell], float | None]  # the published figure of a cell, or ours
+FigureOfCell = Callable[[ClaimCell], float | None]  # the published figure of a cell, or ours
 EVERY = "*"
 
 
@@ -47,13 +47,13 @@ class Claim:
     instances: tuple[tuple[ClaimCell, ...], ...]
     within: float | None = None
 
-    def count(self, figure: Figure) -> ClaimCount:
+    def count(self, figure: FigureOfCell) -> ClaimCount:
         """In how many of the instances with figures it holds, and the mean of first minus last figure."""
         measured = list(self._measured(figure))
         gaps = [values[0] - values[-1] for values in measured]
         return ClaimCount(sum(map(self._holds, measured)), len(measured), float(np.mean(gaps)) if gaps else None)
 
-    def _measured(self, figure: Figure) -> Iterator[list[float]]:
+    def _measured(self, figure: FigureOfCell) -> Iterator[list[float]]:
         """The figures of every instance that has them all."""
         for cells in self.instances:
             values = [value for cell in cells if (value := figure(cell)) is not None]
@@ -111,7 +111,7 @@ class ClaimComparison:
         return self.claim.mark(self.ours)
 
 
-def compare_claims(claims: Iterable[Claim], theirs: Figure, ours: Figure) -> list[ClaimComparison]:
+def compare_claims(claims: Iterable[Claim], theirs: FigureOfCell, ours: FigureOfCell) -> list[ClaimComparison]:
     """Every claim counted for the published figures and for ours."""
     return [ClaimComparison(claim, claim.count(theirs), claim.count(ours)) for claim in claims]
 
