@@ -208,14 +208,16 @@ def test_a_table_that_would_not_fit_is_refused():
             learner(wide, csr_array(np.ones((1, 5))))
 
 
+@pytest.mark.parametrize("settings", [{"weights": "log"}, {"norm": "l2"}, {"weights": "log", "norm": "l1"}])
 @pytest.mark.parametrize("multilabel", [False, True])
-def test_partial_fit_by_passes_is_fit(multilabel):
+def test_partial_fit_by_passes_is_fit(multilabel, settings):
+    """Up to the rounding of sums of fractions, which depends on the shards."""
     documents, labels = random_documents()
     y = np.eye(4, dtype=int)[labels] if multilabel else labels
     if multilabel:
         y[::5, 1] = 1
-    whole = HigherOrderSmoothing(weights="log").fit(documents, y)
-    sharded = HigherOrderSmoothing(weights="log")
+    whole = HigherOrderSmoothing(**settings).fit(documents, y)
+    sharded = HigherOrderSmoothing(**settings)
     for order in (1, 2):
         for rows in np.array_split(np.arange(80), 3):
             sharded.fit_pass(documents[rows], y[rows], classes=np.arange(4), order=order)

@@ -217,3 +217,9 @@ def test_evaluate_measures_many_labels():
     assert "psp@1" not in evaluate(lean, ["w000"], ["000"]).measures
     with pytest.raises(BadData, match="the number of training documents of each class"):
         evaluate(lean, ["w000"], ["000"]).measure("psp@1")
+
+
+@pytest.mark.parametrize("levels", [0, -3])
+def test_a_tree_has_a_level(levels):
+    with pytest.raises(UnnaiveError, match=f"levels of label-tree came as {levels}; give a number from 1"):
+        LabelTree(levels=levels).fit([[1, 0], [0, 1]], ["a", "b"])
