@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -27,8 +28,10 @@ MOST_XZ = 1 << 29  # bytes of memory that a file may ask for
 FOREIGN_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
     b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
-    b"%PDF": "a PDF; extract its text first",
-    b"\x89PNG": "a picture",
+    b"%PDF-": "a PDF; extract its text first",
+    b"\x89PNG": "a picture, not a text; remove it",
+    b"\xff\xd8\xff": "a picture, not a text; remove it",
+    b"GIF8": "a picture, not a text; remove it",
     b"PAR1": "a Parquet file; save it under a name that ends in .parquet",
 }
 
@@ -102,6 +105,21 @@ def decompressed_stream(stream: io.BufferedReader, packed: WatchedStream, name: 
         if start.startswith(magic):
             raise BadData(f"{name} is {what}")
     return stream
+
+
+def unpack_bytes(raw: bytes, name: str) -> bytes:
+    """The decompressed bytes of a small file called `name`; the same bytes if it is not compressed.
+
+    >>> import gzip
+    >>> unpack_bytes(gzip.compress(b"red ball"), "a.txt.gz")
+    b'red ball'
+    """
+    packed = WatchedStream(io.BytesIO(raw))
+    try:
+        with decompressed_stream(io.BufferedReader(packed, BLOCK), packed, name, MAX_RATIO) as stream:
+            return stream.read()
+    except (EOFError, zlib.error, OSError) as problem:
+        raise BadData(f"{name} is truncated or damaged ({problem}); copy it again") from problem
 
 
 def _open_packed(stream: io.BufferedReader, start: bytes) -> Any:

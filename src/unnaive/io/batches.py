@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.data.corpus import Labels
@@ -19,6 +20,7 @@ from unnaive.data.fields.fields import encode_records
 from unnaive.data.missing_values import LONGEST, is_missing_value
 from unnaive.io.fields.columns import Columns
 from unnaive.io.labels import decode_name
+from unnaive.io.part_files import PartTable
 from unnaive.io.tables.binary_tables import ParquetTable
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import JsonTable
@@ -127,8 +129,47 @@ def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[ColumnBatch
     return read_parquet(table, columns)
 
 
+@dataclass(frozen=True)
+class RepeatedCells:
+    """A column with one value in all rows; the methods are those of native_parser.Cells."""
+
+    value: str | None
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def part(self, start: int, stop: int) -> RepeatedCells:
+        """The rows from `start` to before `stop`."""
+        return RepeatedCells(self.value, stop - start)
+
+    def texts(self, *, missing: bool = True) -> TextBuffer:
+        """The cells as texts."""
+        return TextBuffer.of([self.value or ""] * self.size)
+
+    def values(self) -> list[str | None]:
+        """The cells as Python values."""
+        return [self.value] * self.size
+
+    def distinct(self) -> tuple[NDArray[np.int32], list[str | None]]:
+        """(a code for each cell, the value of each code)."""
+        return np.zeros(self.size, np.int32), [self.value]
+
+
+def _read_part(table: PartTable, columns: Columns) -> Iterator[ColumnBatch]:
+    """The rows of a part file, with the columns of its path."""
+    if type(table.table) not in READERS:
+        raise NotPlain
+    wanted = columns.names[: len(columns.names) - len(columns.kept)]
+    kept = tuple(name for name in columns.kept if name not in table.columns)
+    inside = Columns(tuple(table.inside(wanted)), kept=kept)
+    for rows in READERS[type(table.table)](table.table, inside):
+        size = len(next(iter(rows.values())))
+        yield rows | {name: RepeatedCells(value, size) for name, value in table.columns.items()}
+
+
 READERS: dict[type[Table], Callable[..., Iterator[ColumnBatch]]] = {
-    CsvTable: read_csv, JsonTable: read_json, ParquetTable: _read_parquet,
+    CsvTable: read_csv, JsonTable: read_json, ParquetTable: _read_parquet, PartTable: _read_part,
 }  # fmt: skip
 
 

@@ -16,10 +16,11 @@ from unnaive.io.batches import Batch
 from unnaive.io.fields.columns import Columns, choose_columns, join_names
 from unnaive.io.first_looks import FirstLooks
 from unnaive.io.folders import FilesTable, read_folder, sample_folder
-from unnaive.io.formats import find_format
+from unnaive.io.formats import WHOLE_FILES, find_format
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import suggest_separator
+from unnaive.io.part_files import PartFile, PartTable, list_parts
 from unnaive.io.read_options import COLUMN_OPTIONS, READ_OPTIONS, ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.row_reader import RowReader
 from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern, list_opened_files
@@ -98,10 +99,17 @@ class DataFile(ColumnOptions):
         return named
 
     def files(self) -> list[str]:
-        """The paths, with patterns such as parts/*.parquet and folders of mbox files replaced by the files."""
+        """The paths; patterns such as parts/*.parquet, and folders of mbox or data files, are replaced by the files."""
+        return [part.path for part in self._parts()]
+
+    def _parts(self) -> list[PartFile]:
+        """The files, with the columns in their paths below the folders that were given."""
+        paths = [path for pattern in self.paths for path in expand_pattern(pattern)]
         return [
-            path for pattern in self.paths for source in expand_pattern(pattern) for path in expand_mailboxes(source)
-        ]
+            part for path in paths
+            for part in (self.format not in WHOLE_FILES and list_parts(path, self.format))
+            or [PartFile(file, {}) for file in expand_mailboxes(path)]
+        ]  # fmt: skip
 
     def read_once(self) -> str | None:
         """The name of an input that can be read only once: stdin, or a pipe such as <(zcat x.gz); None if none is."""
@@ -276,7 +284,8 @@ class DataFile(ColumnOptions):
             )
 
     def _open(self, options: ReadOptions, labelled: bool) -> Iterator[Inspection]:
-        files = self.files()
+        parts = self._parts()
+        files = [part.path for part in parts]
         if self.format == "files" or (self.format is None and not labelled and are_documents(files)):
             if self.format is None:
                 warnings.warn(f"{self.name}: each of the {len(files)} files is read as one document; use "
@@ -284,12 +293,15 @@ class DataFile(ColumnOptions):
             all_files = FilesTable([str(check_exists(path)) for path in files], options, self.name)
             yield Inspection.of(all_files, self.name, "files")
             return
-        for path in files:
+        for path, columns in parts:
             inspection = self.looks.inspect(path, self.format, options, labelled=labelled)
             unnamed = labelled and self.label is None and not self.label_columns
             several = len(files) > 1 or len(getattr(inspection.table, "folders", ())) > 1
             if isinstance(inspection.table, MailTable) and unnamed and several:
                 inspection = replace(inspection, roles={**inspection.roles, "label": "folder"})
+            if columns:
+                table = PartTable(inspection.table, columns)
+                inspection = Inspection.of(table, inspection.source, inspection.format)
             if self.vector:
                 table = with_vector_files(inspection.table, self.vector, self.name, len(files))
                 inspection = Inspection.of(table, inspection.source, inspection.format)

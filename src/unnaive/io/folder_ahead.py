@@ -9,6 +9,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.folder_listing import is_dataset_folder, list_class_files
+from unnaive.io.part_files import list_parts
 from unnaive.io.tables.mail_tables import is_mailbox
 from unnaive.text.backend import kernel
 
@@ -37,7 +38,7 @@ def read_folder_ahead(paths: Sequence[str], format: str | None, *, follow_links:
     if kernel is None or len(paths) != 1 or format not in (None, "folder"):
         return None
     (path,) = paths
-    if path == "-" or not Path(path).is_dir() or is_dataset_folder(path) or is_mailbox(path):
+    if path == "-" or not Path(path).is_dir() or is_dataset_folder(path) or is_mailbox(path) or list_parts(path):
         return None
     try:
         return FolderAhead(path, *list_class_files(path, follow_links=follow_links))

@@ -18,6 +18,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.inspection import Inspection
+from unnaive.io.part_files import find_part_format
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.tables.csv_records import longer_fields
@@ -98,7 +99,7 @@ def find_format(path: str) -> str | None:
         return "sqlite"
     if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
         kinds = (("dataset", is_dataset_folder), ("maildir", is_maildir), ("messages", is_message_folder))
-        return next((kind for kind, holds in kinds if holds(path)), "folder")
+        return next((kind for kind, holds in kinds if holds(path)), None) or find_part_format(path) or "folder"
     return read_format(path)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.decompression import FOREIGN_FORMATS, PACKED_FORMATS, unpack_bytes
 from unnaive.base.errors import BadData
 from unnaive.base.thread_count import thread_count
 from unnaive.text.backend import kernel
@@ -17,6 +18,9 @@ from unnaive.text.buffer import TextBuffer
 
 Raw = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]
 _BOM = b"\xef\xbb\xbf"
+_STARTS = (*PACKED_FORMATS, *FOREIGN_FORMATS)
+LONGEST_START = max(map(len, _STARTS))
+_SUSPECTS = np.isin(np.arange(256), [start[0] for start in _STARTS])  # by the first byte of a file
 
 
 def read_files(
@@ -39,15 +43,35 @@ def take_files(reader: Any, names: Sequence[str], encoding: str | None = None) -
 def _decode(names: Sequence[str], raw: Raw, encoding: str | None) -> TextBuffer:
     everything = encoding is not None and not _extends_ascii(encoding)
     blob, offsets, odd = raw
-    rows = range(len(names)) if everything else np.flatnonzero(odd).tolist()
+    unpacked = _unpack(names, blob, offsets)
+    rows = range(len(names)) if everything else sorted({*np.flatnonzero(odd).tolist(), *unpacked})
     if not rows:
         return TextBuffer(blob, offsets)
     texts, encodings = {}, {}
     for row in rows:
-        text, encodings[row] = decoded(blob[offsets[row] : offsets[row + 1]].tobytes(), encoding, names[row])
+        content = unpacked.get(row)
+        if content is None:
+            content = blob[offsets[row] : offsets[row + 1]].tobytes()
+        if not everything and _is_utf8(content):
+            texts[row] = content.removeprefix(_BOM).decode()
+            continue
+        text, encodings[row] = decoded(content, encoding, names[row])
         texts[row] = text.encode("utf-8", "replace").removeprefix(_BOM).decode()
     buffer = TextBuffer(blob, offsets).with_texts(texts)
     return TextBuffer(buffer.blob, buffer.offsets, encodings)
+
+
+def _unpack(names: Sequence[str], blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> dict[int, bytes]:
+    """The content of the compressed files by row; an error for a file that is no text, such as a picture."""
+    filled = np.flatnonzero(np.diff(offsets))
+    suspects = filled[_SUSPECTS[blob[offsets[filled]]]].tolist()
+    starts = {
+        row: blob[offsets[row] : min(offsets[row] + LONGEST_START, offsets[row + 1])].tobytes() for row in suspects
+    }
+    return {
+        row: unpack_bytes(blob[offsets[row] : offsets[row + 1]].tobytes(), names[row])
+        for row, start in starts.items() if start.startswith(_STARTS)
+    }  # fmt: skip
 
 
 def _native(names: list[str], threads: int | None) -> Raw:
