@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from unnaive.base.open_files import path_mode
 from unnaive.io.endings import ENDINGS, split_ending
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.read_options import ReadOptions
@@ -29,7 +31,7 @@ def list_parts(folder: str, format: str | None = None) -> list[PartFile]:
 
     Files and folders that begin with . or _, such as _SUCCESS, are left out. With a `format`, names need no ending.
     """
-    if is_dataset_folder(folder) or not Path(folder).is_dir():
+    if not stat.S_ISDIR(path_mode(folder) or 0) or is_dataset_folder(folder):
         return []
     parts = _list_below(folder, {})
     if not parts:
