@@ -4,8 +4,9 @@ python tools/compare_models.py BEFORE AFTER [--only PATTERN] [--expected PATTERN
 
 BEFORE and AFTER are checkouts with a .venv, or their interpreters. model_ways.py has the ways: the command line in
 memory, streaming and through a matrix on disk, TextClassifier, the estimators, updates, compressed files and so on, on
-200 built-in tickets and a synthetic multilabel file. Where a way refuses a model, the messages must be the same. Exits
-with 1 if anything differs that is not matched by an --expected pattern of WAY/NAME, such as 'compress-*/rocchio'.
+200 built-in tickets and a synthetic multilabel file. Where a way refuses a model, the messages must be the same. What
+differs in the header of a model file is listed by key, beside what differs in its arrays. Exits with 1 if anything
+differs that is not matched by an --expected pattern of WAY/NAME, such as 'compress-*/rocchio'.
 """
 
 from __future__ import annotations
@@ -149,6 +150,19 @@ def first_difference(before: Any, after: Any, name: str = "header") -> str | Non
     return None if before == after else f"{name}: {str(before)[:60]} became {str(after)[:60]}"
 
 
+def header_differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What differs in each key of the header.
+
+    >>> header_differences({"a": 1, "b": {"c": 2}}, {"b": {"c": 3}, "d": 4})
+    ['header.a is gone', 'header.b.c: 2 became 3', 'header.d is new']
+    """
+    found = (
+        first_difference({key: before[key]} if key in before else {}, {key: after[key]} if key in after else {})
+        for key in sorted({*before, *after})
+    )
+    return [difference for difference in found if difference]
+
+
 def array_difference(before: Any, after: Any) -> str | None:
     """How the first array that is not the same differs."""
     for name in sorted({*before, *after}):
@@ -181,8 +195,10 @@ def compare_files(before: Path | None, after: Path | None) -> str | None:
         return None
     if before.suffix == ".model":
         (about, arrays), (about_after, arrays_after) = read_model(before), read_model(after)
-        difference = first_difference(about, about_after) or array_difference(arrays, arrays_after)
-        return difference or (None if other_format(before, after) else "the same values in another order")
+        differences = [*header_differences(about, about_after), array_difference(arrays, arrays_after)]
+        if differences == [None]:
+            return None if other_format(before, after) else "the same values in another order"
+        return "; ".join(difference or "all arrays are the same" for difference in differences)
     lines = [path.read_text(encoding="utf-8").splitlines() for path in (before, after)]
     for number, (one, other) in enumerate(zip(*lines, strict=False), 1):
         if one != other:
@@ -211,10 +227,13 @@ def compare_folders(before: Path, after: Path, data: set[str], expected: list[st
         total += len(names)
         print(f"{way:<26}{len(names) - len(differing) - refused:>3} equal{refused:>4} refused alike", end="")
         print(f"{len(differing):>4} differ" if differing else "")
+        alike: dict[str, list[str]] = {}
         for name, difference in differing.items():
             awaited = any(fnmatch(f"{way}/{name}", pattern) for pattern in expected)
             unexpected += not awaited
-            print(f"    {name}{' (expected)' if awaited else ''}: {difference}")
+            alike.setdefault(difference, []).append(f"{name}{' (expected)' if awaited else ''}")
+        for difference, models in alike.items():
+            print(f"    {', '.join(models)}: {difference}")
     print(f"{total:,} files compared, {unexpected:,} differ{' unexpectedly' if expected else ''}")
     return unexpected
 

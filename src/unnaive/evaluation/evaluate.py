@@ -16,6 +16,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.settings import same_value
 from unnaive.base.types import Floats, Sparse
+from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
     AbstentionChoice,
@@ -85,7 +86,7 @@ def evaluate(
     >>> evaluate(model, ["a ball", "a vote", "the ball"], ["sport", "politics", "politics"]).measures["accuracy"]
     0.6666666666666666
     """
-    fitted: FittedModel = getattr(model, "fitted_", model)
+    fitted = as_fitted(model)
     documents: Any = csr_array(texts) if fitted.token_rule is None else as_texts(texts)
     n_docs = documents.shape[0] if fitted.token_rule is None else len(documents)
     if not n_docs:

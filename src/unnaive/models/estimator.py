@@ -140,7 +140,7 @@ class Model(Settings, PredictingEstimator):
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""
-        chosen: str | None = getattr(self, "scheme", None)
+        chosen: str | None = self.get_params().get("scheme")
         return chosen or SCHEMES[0 if exclusive else 1]
 
     # scikit-learn's protocol.
@@ -224,7 +224,7 @@ class Model(Settings, PredictingEstimator):
 
         Later changes do not affect the fitted state.
         """
-        return TrainingSpec(type(self)(**self.get_params()), class_weight=getattr(self, "class_weight", None))
+        return TrainingSpec(type(self)(**self.get_params()), class_weight=self.get_params().get("class_weight"))
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None

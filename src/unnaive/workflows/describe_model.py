@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """A model and its file, as plain values."""
     from unnaive.classifier.model_file import documents_bytes
+    from unnaive.learning.calibration import Temperature
     from unnaive.workflows.model_card import class_thresholds, describe_decision
     from unnaive.workflows.training_result import find_search
 
@@ -31,7 +32,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "decision": describe_decision(fitted.decision),
         "thresholds": class_thresholds(fitted),
         "calibration": fitted.calibration and fitted.calibration.kind,
-        "temperature": getattr(fitted.calibration, "value", None),
+        "temperature": fitted.calibration.value if isinstance(fitted.calibration, Temperature) else None,
         "optimised_for": describe_objective(spec.optimise),
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibrated,

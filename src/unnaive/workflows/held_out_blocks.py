@@ -38,7 +38,7 @@ def find_block_holdouts(fitted: FittedModel, data: TrainingData, source: DataFil
     from unnaive.data.targets import single_labels
     from unnaive.evaluation.block_holdout import hold_out_block, last_block
 
-    rows, budget = data.rows, getattr(fitted.spec.model, "budget", None)
+    rows, budget = data.rows, fitted.spec.model.get_params().get("budget")
     if rows is None or data.multilabel or not fitted.spec.model.traits.keeps_choice or not isinstance(budget, str):
         return []
     codes = single_labels(rows.targets.Y)

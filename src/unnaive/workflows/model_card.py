@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from unnaive.learning.decisions import Thresholds, TopK
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.tokens import TokenRule
 
 SCALES = {"scores": "score", "probabilities": "probability", "relative": "score relative to the best"}
+DECISION_WORDS = {
+    "argmax": "the best class",
+    "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
+    "least-cost": "the class with the least expected cost",
+    "proportional": "each class goes to its share of the documents",
+}
 
 
 def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
@@ -54,15 +61,11 @@ def describe_decision(decision: Any) -> str:
     >>> describe_decision(TopK(2))
     'the 2 best classes of every document'
     """
-    words = {
-        "argmax": "the best class",
-        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
-        "least-cost": "the class with the least expected cost",
-        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
-        "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
-        "proportional": "each class goes to its share of the documents",
-    }
-    return words.get(decision.kind, str(decision))
+    if isinstance(decision, TopK):
+        return f"the {best_classes(decision.k)} of every document"
+    if isinstance(decision, Thresholds):
+        return f"every class that reaches its threshold of {SCALES[decision.on]}"
+    return DECISION_WORDS.get(decision.kind, str(decision))
 
 
 def best_classes(k: int) -> str:
@@ -76,5 +79,7 @@ def best_classes(k: int) -> str:
 
 def class_thresholds(fitted: FittedModel) -> dict[str, float]:
     """The threshold of each class; empty if the decision has none."""
-    values = getattr(fitted.decision, "values", ())
-    return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
+    decision = fitted.decision
+    if not isinstance(decision, Thresholds):
+        return {}
+    return dict(zip(map(str, fitted.classes), decision.values, strict=True))

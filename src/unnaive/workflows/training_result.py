@@ -100,12 +100,13 @@ class TrainingResult(Result):
 def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
     """The aim of the decision, and a hint at --optimise for imbalanced classes; "" for the default."""
     from unnaive.base.errors import count_noun
+    from unnaive.learning.decisions import WeightedArgmax
 
     optimise = fitted.spec.optimise
     if isinstance(optimise, dict):
         return "the decision minimises the expected cost (--optimise)"
-    weights = getattr(fitted.decision, "weights", None)
-    if optimise == "macro-f1" and weights:
+    if optimise == "macro-f1" and isinstance(fitted.decision, WeightedArgmax):
+        weights = fitted.decision.weights
         return (
             f"the decision maximises macro F1 (--optimise), with class weights from {min(weights):.2g} to "
             f"{max(weights):.2g}, tuned on held-out documents"

@@ -21,12 +21,14 @@ from unnaive.classifier.model_file import load_model as load_fitted
 from unnaive.classifier.model_file import save
 from unnaive.interop.fasttext.fasttext_lines import read_labelled_lines, tokenize
 from unnaive.learning.fitted import FittedModel
+from unnaive.linear.linear import Linear
 from unnaive.models.fasttext import compressing
 from unnaive.models.fasttext.binary_file import FastTextFile, is_fasttext_file, read_fasttext_file
 from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
 from unnaive.models.fasttext.features import END, PREFIX
 from unnaive.models.fasttext.importing import fasttext_model
 from unnaive.models.fasttext.score_texts import FastTextDocuments
+from unnaive.models.fasttext.scorer import FastTextScorer
 
 
 def load_model(path: str | Path) -> FastTextModel:
@@ -49,8 +51,8 @@ class FastTextModel:
 
     def __init__(self, fitted: FittedModel | None, file: FastTextFile | None = None, label: str = PREFIX) -> None:
         self._fitted, self._file = fitted, file
-        prefix = getattr(fitted.scorer, "prefix", label) if fitted is not None else label
-        self._prefix: str = prefix
+        scorer = None if fitted is None else fitted.scorer
+        self._prefix = scorer.prefix if isinstance(scorer, FastTextScorer) else label
 
     @property
     def fitted(self) -> FittedModel:
@@ -152,7 +154,8 @@ class FastTextModel:
     def is_quantized(self) -> bool:
         """Whether weights are stored in fewer bits."""
         scorer = None if self._fitted is None else self._fitted.scorer
-        return getattr(scorer, "step", None) is not None or bool(self._file and self._file.quantised)
+        rounded = isinstance(scorer, FastTextScorer | Linear) and scorer.step is not None
+        return rounded or bool(self._file and self._file.quantised)
 
     def save_model(self, path: str | Path) -> None:
         """Write the model in our own format, which `load_model` here and every command of unnaive read."""
