@@ -234,6 +234,7 @@ def mark_value(value: float, around: Band | None, *, shown: bool) -> str:
 
     >>> mark_value(0.5, None, shown=False)
     ''
+    >>> from unnaive.papers.published_tables import Source
     >>> band = Band(0.6, 0.8, Source("noise", "an example"))
     >>> [mark_value(value, band, shown=shown) for value, shown in ((0.7, False), (0.5, False), (0.5, True))]
     ['reproduced', 'unexplained', 'explained']

@@ -37,6 +37,7 @@ TOKEN_RULES: dict[str, TokenRule] = {
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=True, stopwords="tr", stem="snowball"),
     "higher-order-pages": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball", html=True),
     "hierarchical": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS),
+    "hierarchical-stemmed": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS, stem="porter"),
     "words": TokenRule(min_length=2, digits=True),
     "words-pages": TokenRule(min_length=2, digits=True, html=True),
     "words-turkish": TokenRule("tr", min_length=2, digits=True),

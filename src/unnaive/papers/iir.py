@@ -110,6 +110,48 @@ def double_counting(run: PaperRun) -> Iterator[Measurement]:
         yield Measurement("class selected (1 = yes)", column, float(estimates.argmax() == c))
 
 
+ML, ADD_ONE = "maximum likelihood", "add-one"
+
+
+def zero_probabilities(run: PaperRun) -> Iterator[Measurement]:
+    """Slides 25 to 27: what happens to the test documents of R8 without smoothing, and with one added to each count."""
+    if not run.wants("NB", "multinomial"):
+        return
+    data = prepare(run, "reuters", "or-gate", view="r8")
+    (X, Y), (test, truth) = data.part("train"), data.part("test")
+    scored = {ML: unsmoothed_scores(X, Y, test), ADD_ONE: train_scorer("multinomial", X, Y).scores(test)}
+    for column, scores in scored.items():
+        impossible = np.isneginf(scores)
+        own = impossible[np.arange(len(scores)), truth.indices]
+        right = (scores.argmax(axis=1) == truth.indices) & ~impossible.all(axis=1)
+        shares = {TRUE_CLASS_ZERO: own, EVERY_CLASS_ZERO: impossible.all(axis=1), ACCURACY: right}
+        for row, documents in shares.items():
+            yield Measurement(row, column, 100 * float(documents.mean()))
+
+
+TRUE_CLASS_ZERO = "documents whose own class has probability 0"
+EVERY_CLASS_ZERO = "documents for which every class has probability 0"
+ACCURACY = "accuracy"
+
+
+def unsmoothed_scores(X: Sparse, Y: Sparse, documents: Sparse) -> Floats:
+    """log p(c) + Σ_t n_t log N_ct / N_c• (n_docs, n_classes); −∞ where a document has a term with N_ct = 0.
+
+    Zeros are masked before the product, since 0 · −∞ is not a number.
+
+    >>> X, Y = csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]])     # p(ball|c) = 1 and 1/2
+    >>> unsmoothed_scores(X, Y, csr_array([[1, 0], [0, 1]])).round(2)
+    array([[-0.69, -1.39],
+           [ -inf, -1.39]])
+    """
+    occurrences = (Y.T @ X).toarray().astype(np.float64)
+    unseen = occurrences == 0
+    logs = np.log(np.where(unseen, 1.0, occurrences / occurrences.sum(axis=1, keepdims=True)))
+    scores = documents @ logs.T + np.log(Y.sum(axis=0) / Y.shape[0])
+    hit = (documents > 0).astype(np.float64) @ unseen.T.astype(np.float64)
+    return np.where(hit > 0, -np.inf, scores)
+
+
 def all_classes(run: PaperRun) -> Iterator[Measurement]:
     """Table a: micro and macro F1 over the 90 classes."""
     for classifier in _wanted(run, "NB", "Rocchio", "kNN", "SVM"):
@@ -331,6 +373,7 @@ def _accuracy(run: PaperRun, classifier: PaperModel, train: tuple[Any, Any], tes
 
 TABLES: dict[str, Runner] = {
     "example": worked_example,
+    "27": zero_probabilities,
     "a": all_classes,
     "b": largest_classes,
     "36": growth_of_time,
