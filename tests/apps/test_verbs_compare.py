@@ -1,6 +1,7 @@
 """The verbs compare, reproduce and plot, through the command line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import typer
@@ -13,6 +14,9 @@ from unnaive.apps.cli.commands import reproduce as verbs_reproduce
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.results import RecordFile
 from unnaive.io.tickets import load_tickets
+from unnaive.papers import comparison
+from unnaive.papers.paper_run import Measurement, PaperRun
+from unnaive.papers.published_tables import Source, read_paper
 
 pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 
@@ -129,6 +133,31 @@ def test_reproduce_prints_ours_beside_theirs(run, tmp_path):
     assert len(json.loads((tmp_path / "p.json").read_text())["tables"][0]["cells"]) == 10
     assert "theirs and ours" in (tmp_path / "p.html").read_text()
     assert "| P(class) | 0.750000 / 0.750000 +0.000000 ✓ |" in (tmp_path / "p.md").read_text()
+
+
+@pytest.mark.parametrize(("reason", "code"), [("", 1), ("unknown: nothing helped", 0)])
+def test_strict_refuses_a_figure_that_differs_without_a_stated_reason(run, monkeypatch, reason, code):
+    """Ours is 0.9 for 0.75 ± 0.01; the help says: without a stated reason."""
+    table = replace(
+        read_paper("iir").select_tables("example")[0],
+        tolerance=(0.01, Source("noise", "an example")),
+        bands={},
+        reasons={("P(class)", "China"): reason},
+    )
+    found = comparison.compare_measurements(table, [Measurement("P(class)", "China", 0.9)], PaperRun())
+    monkeypatch.setattr(comparison, "reproduce", lambda *names, **options: iter([found]))
+    result = run("reproduce", "iir", "--strict")
+    assert result.exit_code == code, result.output
+    assert "✗ 1 differ" in result.stdout
+
+
+def test_reproduce_prints_claims_before_tables(run):
+    lines = run("reproduce", "iir", "--table", "example").stdout.splitlines()
+    order = [
+        next(n for n, line in enumerate(lines) if line.startswith(word)) for word in ("Claims", "Tables", "Table e")
+    ]
+    assert order == sorted(order)
+    assert order[0] < 4
 
 
 def test_reproduce_without_the_collection_says_so(run, tmp_path):
