@@ -300,8 +300,8 @@ class DataFile(ColumnOptions):
             if isinstance(inspection.table, MailTable) and unnamed and several:
                 inspection = replace(inspection, roles={**inspection.roles, "label": "folder"})
             if columns:
-                table = PartTable(inspection.table, columns)
-                inspection = Inspection.of(table, inspection.source, inspection.format)
+                part = PartTable(inspection.table, columns)
+                inspection = Inspection.of(part, inspection.source, inspection.format)
             if self.vector:
                 table = with_vector_files(inspection.table, self.vector, self.name, len(files))
                 inspection = Inspection.of(table, inspection.source, inspection.format)
