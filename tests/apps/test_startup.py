@@ -55,6 +55,7 @@ def test_predicting_a_text_imports_nothing_heavy(model):
     assert done.stdout.splitlines()[2] == "0 []"
 
 
+@pytest.mark.slow
 def test_updating_auto_imports_neither_validation_nor_sqlite_nor_linear_algebra(tmp_path):
     path, more = tmp_path / "auto.model", tmp_path / "more.csv"
     TextClassifier("auto").fit(TEXTS * 5, LABELS * 5).save(path)

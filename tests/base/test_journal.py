@@ -37,6 +37,7 @@ def test_rows_come_back_and_are_lines_of_json(journal):
     assert Journal(journal.path.with_name("absent"), KIND).read() == []
 
 
+@pytest.mark.slow
 def test_cut_anywhere_the_complete_rows_stay_and_the_next_follows_them(journal):
     whole = journal.path.read_bytes()
     ends = [position for position, byte in enumerate(whole) if byte == 10]  # a row is complete without its line end

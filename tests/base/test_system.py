@@ -48,6 +48,7 @@ def may_use_any(source):
     return re.search("|".join(names), source)
 
 
+@pytest.mark.slow
 def test_one_module_alone_asks_for_what_only_some_systems_have():
     found = {
         path.relative_to(SOURCE).as_posix(): uses

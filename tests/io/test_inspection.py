@@ -88,6 +88,7 @@ def test_no_training_opens_its_file_more_than_twice(tickets, model):
     assert count_opens(tickets, "train", "tickets.csv", "--label", "queue", "-o", "b.model", *model) <= 2
 
 
+@pytest.mark.slow
 def test_prediction_and_evaluation_open_their_file_once(tickets):
     train_file(tickets / "tickets.csv", "multinomial", label="queue", output=tickets / "c.model")
     assert count_opens(tickets, "predict", "c.model", "tickets.csv", "-o", "answers.csv") == 1

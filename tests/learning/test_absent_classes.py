@@ -26,6 +26,7 @@ def fit(name, texts, labels, **options):
 @pytest.mark.parametrize(
     "name", ["multinomial", "tan", "superparent", "selective", "diagnostic", "power-ratio", "auto"]
 )
+@pytest.mark.slow
 def test_a_class_of_one_document_hardly_changes_the_temperature(tickets, name):
     """The folds that hold the document out have never learnt its class."""
     texts, labels = tickets

@@ -218,6 +218,7 @@ def test_forks_of_threads_that_make_and_hold_locks_can_take_them():
 
 
 @pytest.mark.skipif(NATIVE is None, reason="the native modules are not built")
+@pytest.mark.slow
 def test_arrays_are_made_while_another_thread_ends_its_block(tmp_path):
     """The folder may be taken away at any moment: an array then lies in memory, and none is refused."""
 

@@ -90,6 +90,7 @@ assert all(np.array_equal(scores, expected) for scores in found)
 """
 
 
+@pytest.mark.slow
 def test_a_signal_handler_may_predict_while_fasttext_predicts(tmp_path):
     run_apart(HANDLER, str(tmp_path), PYTHONPATH=str(Path(__file__).parent.parent), UNNAIVE_THREADS="1")
 
@@ -120,6 +121,7 @@ def test_arrays_on_disk_are_not_shared_with_a_forked_child(tmp_path):
     run_apart(FORKED, str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_term_of_very_many_words_is_written():
     """Its n-grams are nested, which must not be a recursion."""
     code = """

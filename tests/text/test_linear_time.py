@@ -47,6 +47,7 @@ assert len(_LOCKS) <= before + 1
 """
 
 
+@pytest.mark.slow
 def test_cells_that_are_made_to_collide_are_numbered_in_linear_time():
     pytest.importorskip("unnaive.base._rows")
     run_apart(COLLIDING)
@@ -56,6 +57,7 @@ def test_a_long_chain_of_a_network_is_ordered_in_linear_time():
     run_apart("import numpy as np\n" + CHAIN)
 
 
+@pytest.mark.slow
 def test_many_locks_are_made_and_forked_in_linear_time():
     run_apart(LOCKS)
 
@@ -74,6 +76,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.slow
 def test_headers_of_spaces_and_charsets_are_read_in_linear_time():
     run_apart(MAILS)
 

@@ -32,6 +32,7 @@ def without_times(values):
     return {name: value for name, value in values.items() if name not in ("seconds", "file")}
 
 
+@pytest.mark.slow
 def test_no_workflow_needs_the_command_line():
     """Every module is imported, and a model trained, where typer and rich cannot be imported."""
     script = (

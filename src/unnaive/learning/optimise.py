@@ -54,7 +54,7 @@ def read_optimise(value: Any) -> Any:
 
 
 def cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
-    """The costs of one true class by predicted class; an error names the cell that is no finite number."""
+    """The costs of one true class by predicted class; an error names the cell that is NaN or infinite."""
     row: dict[str, float] = {}
     for predicted, cell in pairs:
         try:

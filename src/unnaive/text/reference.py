@@ -62,7 +62,7 @@ class ReferenceEngine:
         with self._growing:
             return Vocabulary(self.ids)
 
-    final_vocabulary = vocabulary  # there is no table of the kernel
+    final_vocabulary = vocabulary  # the reference has no native table to hand over
 
 
 @dataclass(frozen=True, eq=False)
