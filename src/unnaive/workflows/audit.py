@@ -43,7 +43,7 @@ class AuditResult(Result):
             "terms": audit.n_terms,
             "fast": audit.fast,
             "kinds": count_kinds(audit.findings),
-            "label_errors": None if audit.errors is None else asdict(audit.errors),
+            "label_errors": None if audit.errors is None else asdict(audit.errors) | {"suspects": audit.suspects},
             "drift": None if audit.drift is None else asdict(audit.drift),
             "notes": list(audit.notes),
             "findings": [asdict(finding) | {"what_to_do": finding.advice} for finding in audit.findings],
@@ -127,6 +127,7 @@ def audit_file(
 def _read_data(source: DataFile, archives: Path | None, feedback: Feedback) -> AuditData:
     """The documents with row numbers and all other columns; for folders and collections, what they have."""
     from unnaive.curation.audit.audit_input import AuditData
+    from unnaive.data.fields.column_kinds import is_id_name
     from unnaive.io.formats import find_format
     from unnaive.workflows.corpora import is_collection_name, read_corpus
 
@@ -139,8 +140,10 @@ def _read_data(source: DataFile, archives: Path | None, feedback: Feedback) -> A
     labels: list[tuple[str, ...]] = []
     ids: list[str] = []
     columns: dict[str, list[Any]] = {}
+    id_columns: set[str | None] = set()
     for batch in source.batches(labelled=True, keep=True):
         taken = source.options.log.columns
+        id_columns.add(None if taken is None else taken.id)
         used = () if taken is None else (*taken.inputs, taken.label, *taken.label_columns)
         for name, values in batch.kept.items():
             if name not in used and (name in columns or not texts):
@@ -152,7 +155,8 @@ def _read_data(source: DataFile, archives: Path | None, feedback: Feedback) -> A
     whole = {name: values for name, values in columns.items() if len(values) == len(texts)}
     split_name, split = find_split(whole)
     whole.pop(split_name, None)
-    return AuditData(texts, labels, range(1, len(texts) + 1), ids, source.name, split, whole)
+    naming = frozenset(name for name in whole if name in id_columns or is_id_name(name))
+    return AuditData(texts, labels, range(1, len(texts) + 1), ids, source.name, split, whole, id_columns=naming)
 
 
 def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:

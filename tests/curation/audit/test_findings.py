@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from unnaive.base.errors import BadData
-from unnaive.curation.audit.audit import AuditOptions, audit
+from unnaive.curation.audit.audit import AuditOptions, audit, choose_bulk
 from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.audit_page import audit_page
 from unnaive.curation.audit.classes import confused_classes, spelling_findings, typo_pairs
 from unnaive.curation.audit.cleaning import plan_changes
 from unnaive.curation.audit.duplicates import leaks_between
 from unnaive.curation.audit.findings import COLUMNS, KINDS, Correction, Finding, read_corrections, sort_findings
-from unnaive.curation.audit.label_errors import LabelEvidence
+from unnaive.curation.audit.label_errors import ErrorEstimate, LabelEvidence
 from unnaive.curation.audit.leaks import boilerplate_findings, column_findings, field_power
 from unnaive.curation.audit.texts import main_script
 from unnaive.data.corpus import Corpus
@@ -98,6 +98,62 @@ def test_spellings():
 )
 def test_names_one_letter_apart(names, pairs):
     assert typo_pairs(names) == pairs
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("1", "-1"),
+        ("C", "C++", "C#"),
+        ("x²", "x2"),
+        ("group 1", "group 10", "group1"),
+        ("A+", "A"),
+        ("कि", "का"),  # one consonant with two vowel signs
+        ("1-0", "10"),
+        ("<5", ">5"),
+    ],
+)
+def test_labels_that_differ_by_a_sign_a_symbol_or_a_digit_are_different_classes(names):
+    assert list(spelling_findings(dict.fromkeys(names, 20))) == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Log In", "login", "log_in", "LOG  - IN"),
+        ("ＡＢ", "ab"),
+        ("ﾃｽﾄ", "テスト"),
+        (" a-1 ", "A-1"),
+        ("\u00e9", "e\u0301"),
+    ],
+)
+def test_labels_that_differ_by_case_width_or_separators_between_letters_are_one(names):
+    found = list(spelling_findings({name: 20 - number for number, name in enumerate(names)}))
+    assert {(one.kind, one.proposed) for one in found} == {("label-spelling", names[0])}
+    assert len(found) == len(names) - 1
+
+
+def test_copies_whose_other_columns_differ_are_left_to_people():
+    """Three refunds, one text: the second is of another amount, the third differs from the first by its id alone."""
+    columns = {"id": ["1", "2", "3"], "amount": ["5", "7", "5"]}
+    data = AuditData([SPORT] * 3, [("refund",)] * 3, range(1, 4), ["1", "2", "3"], columns=columns, id_columns=["id"])
+    found = [one for one in audit(data, TokenRule(), AuditOptions()).findings if one.kind == "duplicate"]
+    assert [(one.row, one.to_dict()["accept"]) for one in found] == [(2, "no"), (3, "yes")]
+    assert found[0].reason == "the same text with the same label is row 1, but the rows differ in 'amount'"
+
+
+def test_label_errors_are_accepted_in_bulk_up_to_the_upper_end_and_where_the_proposed_label_is_probable():
+    doubted = [Finding("label-error", "", "relabel", n, probability=p) for n, p in enumerate((0.99, 0.5, 0.9, 0.95), 1)]
+    chosen = choose_bulk(doubted, ErrorEstimate(1.0, 0.0, 2.9))
+    assert [one.row for one in chosen if one.bulk] == [1, 3]
+    assert [one.to_dict()["p_proposed"] for one in chosen] == ["0.9900", "0.5000", "0.9000", "0.9500"]
+    corrections = [
+        Correction("label-error", one.row == 2, "relabel", one.row, "ham", "spam", one.score, one.bulk)
+        for one in chosen
+    ]
+    changes = plan_changes(corrections, kinds=["label-error"])
+    assert sorted(changes.relabelled) == [1, 2, 3]  # somebody wrote yes beside the second
+    assert dict(changes.left) == {"label-error": 1}
 
 
 def test_spellings_of_one_label_are_one_class_to_everything_else():
@@ -247,7 +303,8 @@ def test_formulas_of_spreadsheets_are_marked_and_read_back(tmp_path):
         ("kind,row", "sort,row", "no column 'kind'"),
         ("duplicate,8", "twice,8", "the kind 'twice'"),
         (",drop,", ",delete,", "the action 'delete'"),
-        (",yes,", ",maybe,", "'maybe' in the column accept"),
+        (",yes,yes,", ",maybe,yes,", "'maybe' in the column accept"),
+        (",yes,yes,", ",yes,maybe,", "'maybe' in the column bulk"),
         ("duplicate,8", "duplicate,eight", "the row 'eight'"),
     ],
 )

@@ -93,14 +93,18 @@ def test_clean_takes_decisions_written_into_the_file(data):
     assert fixed[int(chosen["row"]) - 1]["queue"] == chosen["proposed"]
 
 
-def test_clean_accepts_a_kind_from_a_score_on(data, capsys):
-    assert exit_code(["audit", "data.csv", *READ, "-o", "out"]) == 0
-    capsys.readouterr()
+def test_clean_accepts_a_kind_from_a_score_on_and_never_more_than_are_probably_wrong(data, capsys):
+    assert exit_code(["audit", "data.csv", *READ, "-o", "out", "--json"]) == 0
+    estimate = json.loads(capsys.readouterr().out)["label_errors"]
     words = ["clean", "data.csv", "out/findings.csv", *READ, "-o", "fixed.csv", "--accept", "label-error"]
     assert exit_code([*words, "--min-score", "0.9", "--json"]) == 0
     counted = json.loads(capsys.readouterr().out)
-    expected = [one for one in read(data / "out" / "findings.csv") if one["kind"] == "label-error"]
-    assert counted["relabelled"] == sum(float(one["score"]) >= 0.9 for one in expected) > 0
+    doubted = [one for one in read(data / "out" / "findings.csv") if one["kind"] == "label-error"]
+    assert len(doubted) == estimate["suspects"]
+    likely = [one for one in doubted if float(one["p_proposed"]) >= 0.9]
+    assert [one for one in doubted if one["bulk"] == "yes"] == likely[: int(estimate["high"])]
+    assert counted["relabelled"] == sum(float(one["score"]) >= 0.9 for one in likely[: int(estimate["high"])]) > 0
+    assert counted["relabelled"] + counted["left"]["label-error"] == sum(float(one["score"]) >= 0.9 for one in doubted)
     assert (counted["read"], counted["dropped"], counted["written"]) == (302, 2, 300)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +42,7 @@ from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 FEWEST_FOR_ERRORS = 20  # documents
+BULK_FROM = 0.9  # least probability of a proposed label that `clean` accepts without anybody having read the text
 TERMS_SHOWN = 5
 
 AuditProgress = Callable[[str, int, int], None]  # (stage, steps done, total steps)
@@ -64,7 +65,10 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class Audit:
-    """The results. `notes` say which checks were not possible, and why."""
+    """The results. `notes` say which checks were not possible, and why.
+
+    suspects  the number of documents whose labels the models doubt; `findings` list the first of them
+    """
 
     name: str
     n_docs: int
@@ -75,6 +79,7 @@ class Audit:
     fast: bool
     drift: Drift | None = None
     notes: tuple[str, ...] = ()
+    suspects: int = 0
 
 
 def audit(
@@ -117,7 +122,7 @@ def audit(
     findings += text_findings(data, X, vocabulary)
     findings += column_findings(data)
     findings += boilerplate_findings(data)
-    fast, estimate = options.fast, None
+    fast, estimate, suspects = options.fast, None, 0
     reason = _why_not_errors(data)
     if reason:
         notes.append(reason)
@@ -128,15 +133,16 @@ def audit(
             notes.append(f"label errors were not searched for, because {too_large}")
         elif data.multilabel:
             fast = False
-            errors, estimate = multilabel_errors(data, X, options, say, kept)
+            errors, estimate, suspects = multilabel_errors(data, X, options, say, kept)
             findings += errors
         else:
             if too_large:
                 notes.append(f"label errors were searched for with --fast, because {too_large}")
             fast = fast or bool(too_large)
             rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
-            estimate = estimate_errors(evidence)
-            findings += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
+            estimate, suspects = estimate_errors(evidence), int(evidence.disagrees.sum())
+            errors = list(label_error_findings(data, rows, evidence, model, vocabulary, options.most))
+            findings += choose_bulk(errors, estimate)
             findings += confused_classes(evidence, data.classes)
     drift = None
     if new is not None:
@@ -144,7 +150,7 @@ def audit(
         drift = find_drift(data, X, counter, new, seed=options.seed)
     return Audit(
         data.name, len(data), len(data.classes), X.shape[1], tuple(sort_findings(findings)), estimate, fast, drift,
-        tuple(notes),
+        tuple(notes), suspects,
     )  # fmt: skip
 
 
@@ -168,14 +174,34 @@ def _too_large(X: Sparse, n_classes: int) -> str:
 
 def multilabel_errors(
     data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
-) -> tuple[list[Finding], ErrorEstimate]:
-    """Findings on documents with doubtful labels, and an estimate of how many labels are wrong or missing."""
+) -> tuple[list[Finding], ErrorEstimate, int]:
+    """Findings on documents with doubtful labels, the number that is wrong or missing, the number doubted."""
     rows = np.flatnonzero(data.codes >= 0)
     evidence = multilabel_evidence(
         X[rows], label_table(data, rows), seed=options.seed,
         progress=lambda done, total: say("looking for label errors", done, total), kept=kept,
     )  # fmt: skip
-    return list(multilabel_findings(data, rows, evidence, options.most)), estimate_label_errors(evidence)
+    estimate = estimate_label_errors(evidence)
+    findings = choose_bulk(list(multilabel_findings(data, rows, evidence, options.most)), estimate)
+    return findings, estimate, len(evidence.ranking())
+
+
+def choose_bulk(findings: Sequence[Finding], estimate: ErrorEstimate) -> list[Finding]:
+    """The label errors, of which some may be accepted in bulk: the first whose proposed label has p ≥ .9.
+
+    They are at most as many as labels are probably wrong (the upper end of the estimate): further down the list, more
+    labels are right than wrong, so that accepting them all makes the data worse.
+
+    >>> doubted = [Finding("label-error", "", probability=p) for p in (0.97, 0.6, 0.95, 0.93)]
+    >>> [finding.bulk for finding in choose_bulk(doubted, ErrorEstimate(1.0, 0.0, 2.5))]
+    [True, False, True, False]
+    """
+    left, chosen = int(estimate.high), []
+    for finding in findings:
+        bulk = left > 0 and (finding.probability or 0.0) >= BULK_FROM
+        left -= bulk
+        chosen.append(replace(finding, bulk=bulk))
+    return chosen
 
 
 def label_evidence(
@@ -214,6 +240,7 @@ def label_error_findings(
             RELABEL,
             proposed=data.classes[rival],
             score=float(suspicion[index]),
+            probability=float(p_rival),
         )
 
 

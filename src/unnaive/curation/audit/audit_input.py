@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ class AuditData:
     numbers  the row number of each document in the data, from 1
     split    "train" or "test" for each document; None if the data has no parts
     columns  the other columns of the table by name, one value for each document
+    id_columns  those of `columns` that number or name the rows, which differ in copies too
     same     label → its main spelling, for labels that are only another spelling
     """
 
@@ -35,6 +36,7 @@ class AuditData:
     split: Sequence[str] | None = None
     columns: dict[str, list[Any]] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
+    id_columns: Collection[str] = ()
 
     @classmethod
     def of(cls, corpus: Corpus) -> AuditData:
@@ -75,6 +77,14 @@ class AuditData:
         """The part of a document, "train" or "test"; "" if the data has no parts."""
         return "" if self.split is None else self.split[int(row)]
 
+    def differing_columns(self, first: int, second: int) -> list[str]:
+        """The columns, other than text, label and id, in which two documents differ."""
+        return [
+            name
+            for name, values in self.columns.items()
+            if name not in self.id_columns and str(values[first]) != str(values[second])
+        ]
+
     def finding(
         self,
         row: Any,
@@ -85,8 +95,9 @@ class AuditData:
         proposed: str = "",
         score: float = 1.0,
         others: Sequence[Any] = (),
+        **more: Any,
     ) -> Finding:
-        """Make a finding about the document at index `row`; `others` are indices too."""
+        """Make a finding about the document at index `row`; `others` are indices too, `more` are fields of Finding."""
         row = int(row)
         return Finding(
             kind,
@@ -99,6 +110,7 @@ class AuditData:
             score=score,
             others=tuple(self.numbers[int(other)] for other in others),
             text=excerpt(self.texts[row]),
+            **more,
         )
 
 

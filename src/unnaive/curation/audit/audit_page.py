@@ -77,6 +77,7 @@ def findings_table(kind: str, findings: Iterable[Finding]) -> str:
         "what": [_name(finding) for finding in findings],
         "label": [html.breakable(finding.label) for finding in findings],
         "proposed": [html.breakable(finding.proposed) for finding in findings],
+        "p(proposed)": ["" if finding.probability is None else f"{finding.probability:.2f}" for finding in findings],
         "score": [f"{finding.score:.2f}" for finding in findings],
         "why": [escape(finding.reason).replace(" %", "&nbsp;%") for finding in findings],
         "text": [f'<td class="text">{escape(finding.text)}</td>' if finding.text else "" for finding in findings],

@@ -19,6 +19,7 @@ FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
 SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter without being typing errors
 # minimum share of the documents of two classes that the model confuses, at the lower end of the interval
 MERGE_FROM = 0.25
+SEPARATORS = " -_"  # between letters these only vary the spelling of a name
 
 
 def class_findings(data: AuditData) -> list[Finding]:
@@ -59,7 +60,7 @@ def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
 
 
 def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Find labels that differ only in case, Unicode form, spaces or punctuation, and labels one letter apart.
+    """Find labels that differ only in case, width, spaces, hyphens or underscores, and labels one letter apart.
 
     >>> [(one.kind, one.label, one.proposed) for one in spelling_findings({"Billing": 2, "billing": 9, "biling": 1})]
     [('label-spelling', 'Billing', 'billing'), ('label-typo', 'biling', 'billing')]
@@ -73,7 +74,7 @@ def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
         leaders[plain] = best
         for name in sorted(names):
             if name != best:
-                reason = f"{name!r} ({sizes[name]:,}) and {best!r} ({sizes[best]:,}) differ by case or spaces only"
+                reason = f"{name!r} ({sizes[name]:,}) and {best!r} ({sizes[best]:,}) are spellings of one name"
                 yield Finding("label-spelling", reason, RELABEL, label=name, proposed=best)
     for first, second in typo_pairs(list(leaders)):
         rare, usual = sorted((leaders[first], leaders[second]), key=lambda name: (sizes[name], name))
@@ -83,22 +84,49 @@ def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
 
 
 def plain_spelling(name: str) -> str:
-    """The label without case, spaces and punctuation.
+    """The label without what only varies its spelling.
 
-    >>> plain_spelling(" Log-In ") == plain_spelling("login")
-    True
+    Case, width (of East Asian text) and repeated spaces are folded, and spaces, hyphens and underscores between letters
+    are left out. Signs, symbols and digits are part of the name: 1 and −1, or C, C++ and C#, are different classes.
+
+    >>> plain_spelling(" Log-In ") == plain_spelling("login"), plain_spelling("log  in")
+    (True, 'login')
+    >>> [plain_spelling(name) for name in ("-1", "C++", "group 1", "group-1")]
+    ['-1', 'c++', 'group 1', 'group-1']
     """
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    letters = "".join(letter for letter in folded if letter.isalnum())
-    return letters or folded.strip()
+    folded = " ".join(unicodedata.normalize("NFC", "".join(map(_usual_width, name))).casefold().split())
+    kept: list[str] = []
+    for position, letter in enumerate(folded):
+        if letter in SEPARATORS:
+            after = folded[position:].lstrip(SEPARATORS)
+            if kept and _is_letter(kept[-1]) and after and _is_letter(after[0]):
+                continue
+        kept.append(letter)
+    return "".join(kept)
+
+
+def _usual_width(letter: str) -> str:
+    """The letter of usual width for a wide or narrow variant.
+
+    >>> _usual_width("Ａ"), _usual_width("²")
+    ('A', '²')
+    """
+    return unicodedata.normalize("NFKC", letter) if unicodedata.east_asian_width(letter) in "FH" else letter
+
+
+def _is_letter(character: str) -> bool:
+    """Whether it is a letter or belongs to one, such as an accent or an Indic vowel sign."""
+    return unicodedata.category(character)[0] in "LM"
 
 
 def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of names one edit apart: a letter added, replaced, or swapped with the next; edits of digits do not count.
+    """Pairs of names one edit apart: a letter added, replaced, or swapped with the next.
+
+    Edits of digits, signs and symbols do not count: they make another name.
 
     Only names that become equal when one letter is removed are compared, so the time is linear in the number of names.
 
-    >>> typo_pairs(["refund", "refnud", "refunds", "group1", "group2"])
+    >>> typo_pairs(["refund", "refnud", "refunds", "group1", "group2", "group+"])
     [('refnud', 'refund'), ('refund', 'refunds')]
     """
     forms: dict[str, list[str]] = defaultdict(list)
@@ -121,12 +149,16 @@ def _one_edit(first: str, second: str) -> bool:
         return False
     start = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     if len(short) < len(long):
-        return short[start:] == long[start + 1 :] and not long[start].isdigit()
+        return short[start:] == long[start + 1 :] and _may_be_typo(long[start])
     different = [at for at in range(start, len(long)) if short[at] != long[at]]
-    if any(short[at].isdigit() or long[at].isdigit() for at in different):
+    if not all(_may_be_typo(short[at]) and _may_be_typo(long[at]) for at in different):
         return False
     swapped = len(different) == 2 and different[1] == different[0] + 1 and short[different[0]] == long[different[1]]
     return len(different) == 1 or (swapped and short[different[1]] == long[different[0]])
+
+
+def _may_be_typo(character: str) -> bool:
+    return _is_letter(character) or character in SEPARATORS
 
 
 def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:

@@ -26,6 +26,9 @@ class Changes:
     renamed: dict[str, str] = field(default_factory=dict)
     expected: dict[int, str] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(
+        default_factory=Counter
+    )  # findings of each kind that nobody has read and bulk leaves out
 
     @property
     def last_row(self) -> int:
@@ -64,6 +67,7 @@ class Changes:
 def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = (), min_score: float = 0.0) -> Changes:
     """Collect the changes of accepted findings; findings of `kinds` with a score of at least `min_score` count too.
 
+    Of these, findings that are not for acceptance in bulk stay as they are; `left` counts them.
     Dropping a row takes precedence over relabelling it. Two findings with different labels for one row are an error.
 
     >>> found = [Correction("duplicate", True, "drop", 2, "spam", "", 1.0), Correction("label-typo", True, "relabel", 0,
@@ -75,7 +79,9 @@ def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = 
     changes = Changes()
     for correction in corrections:
         named = correction.kind in kinds and correction.score >= min_score and correction.action != LOOK
-        if not (correction.accepted or named):
+        if named and not correction.accepted and not correction.bulk:
+            changes.left[correction.kind] += 1
+        if not (correction.accepted or (named and correction.bulk)):
             continue
         if correction.action == LOOK and not (correction.row and correction.proposed):
             raise BadData(

@@ -17,6 +17,7 @@ from unnaive.data.text_hashes import hash_texts
 
 FEWEST_TERMS = 5  # documents with fewer terms are often similar by chance and are not compared
 TRAIN, TEST = "train", "test"
+SHOWN_COLUMNS = 5
 
 
 def duplicate_findings(data: AuditData, X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> list[Finding]:
@@ -66,8 +67,13 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
                 continue
             key = (part, data.spelt(row))
             if key in seen:
+                different = data.differing_columns(int(row), seen[key])
                 reason = f"the same text with the same label is row {data.numbers[seen[key]]}"
-                yield data.finding(row, "duplicate", reason, DROP, others=[seen[key]])
+                if different:  # they may be two events, such as two refunds; nobody but the user knows
+                    reason += f", but the rows differ in {', '.join(map(repr, different[:SHOWN_COLUMNS]))}"
+                yield data.finding(
+                    row, "duplicate", reason, DROP, others=[seen[key]], accepted=False if different else None
+                )
             else:
                 seen[key] = int(row)
 

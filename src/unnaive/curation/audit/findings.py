@@ -44,7 +44,11 @@ KINDS = {
         "Test texts nearly the same as a training text",
         "compare the two; accept to drop this copy if it is the same document",
     ),
-    "duplicate": Kind("Same text twice", "one copy is enough; the others are dropped", accepted=True),
+    "duplicate": Kind(
+        "Same text twice",
+        "one copy is enough; the others are dropped, unless their other columns differ: then you decide",
+        accepted=True,
+    ),
     "near-duplicate": Kind("Nearly the same text", "compare the two texts; accept to keep only the first"),
     "leaking-column": Kind(
         "Columns that tell the label",
@@ -54,9 +58,7 @@ KINDS = {
         "Lines that tell the label",
         "if new documents will not have these lines, take them out before training (for mail: --message subject-body)",
     ),
-    "label-spelling": Kind(
-        "Labels that differ by case or spaces only", "accepted: all get the most frequent spelling", accepted=True
-    ),
+    "label-spelling": Kind("Spellings of one label", "accepted: all get the most frequent spelling", accepted=True),
     "missing-label": Kind(
         "Labels that look like missing values", "read such rows as unlabelled: --ignore-label LABEL in every command"
     ),
@@ -92,6 +94,9 @@ class Finding:
     id        the name of the document in the data
     label     the label in question
     proposed  the proposed label
+    probability  that of the proposed label, by models that have not seen the document; None if it was not estimated
+    accepted  whether `unnaive clean` applies it by default; None for the default of its kind
+    bulk      whether `clean --accept KIND` applies it, which accepts findings that nobody has read
     score     the confidence, from 0 to 1; findings of a kind are sorted by it
     others    numbers of the rows that it was compared with
     text      the start of the text
@@ -107,6 +112,9 @@ class Finding:
     score: float = 1.0
     others: tuple[int, ...] = ()
     text: str = ""
+    probability: float | None = None
+    accepted: bool | None = None
+    bulk: bool = True
 
     @property
     def advice(self) -> str:
@@ -119,14 +127,17 @@ class Finding:
         >>> Finding("empty-text", "the text is empty", "drop", row=3).to_dict()["accept"]
         'yes'
         """
+        accepted = KINDS[self.kind].accepted if self.accepted is None else self.accepted
         return {
             "kind": self.kind,
             "row": str(self.row) if self.row else "",
             "id": self.id,
             "label": self.label,
             "proposed": self.proposed,
+            "p_proposed": "" if self.probability is None else f"{self.probability:.4f}",
             "action": self.action,
-            "accept": YES if KINDS[self.kind].accepted and self.action != LOOK else NO,
+            "accept": YES if accepted and self.action != LOOK else NO,
+            "bulk": YES if self.bulk and self.action != LOOK else NO,
             "score": f"{self.score:.4f}",
             "reason": self.reason,
             "what_to_do": self.advice,
@@ -161,6 +172,7 @@ class Correction:
     label: str
     proposed: str
     score: float
+    bulk: bool = True
 
 
 def read_corrections(rows: Iterable[Mapping[str, Any]], name: str) -> list[Correction]:
@@ -174,7 +186,7 @@ def read_corrections(rows: Iterable[Mapping[str, Any]], name: str) -> list[Corre
 
 
 def _check_columns(row: Mapping[str, Any], name: str) -> dict[str, str]:
-    missing = {"kind", "row", "label", "proposed", "action", "accept"} - row.keys()
+    missing = {"kind", "row", "label", "proposed", "action", "accept", "bulk"} - row.keys()
     if missing:
         raise BadData(
             f"{name} has no column {min(missing)!r}; give the findings file that `unnaive audit` wrote, with all of "
@@ -193,14 +205,14 @@ def _correction(row: dict[str, str], where: str) -> Correction:
     if number and not number.isdecimal():
         raise BadData(f"{where} has the row {number!r}; expected a number from 1 on, or nothing")
     label, proposed = _without_mark(row["label"]), _without_mark(row["proposed"])
-    accepted = _is_yes(row["accept"], where)
+    accepted, bulk = _is_yes(row["accept"], where, "accept"), _is_yes(row["bulk"], where, "bulk")
     if accepted and action == RELABEL and not proposed:
         raise BadData(f"{where} is accepted, but proposes no label; fill in `proposed`, or write no into `accept`")
     try:
         score = float(row.get("score") or 1.0)
     except ValueError:
         raise BadData(f"{where} has the score {row.get('score')!r}; expected a number from 0 to 1") from None
-    return Correction(kind, accepted, action, int(number or 0), label, proposed, score)
+    return Correction(kind, accepted, action, int(number or 0), label, proposed, score, bulk)
 
 
 def _without_mark(cell: str) -> str:
@@ -208,10 +220,10 @@ def _without_mark(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and not cell[1:2].isalnum() else cell
 
 
-def _is_yes(cell: str, where: str) -> bool:
+def _is_yes(cell: str, where: str, column: str) -> bool:
     word = cell.strip().casefold()
     if word in ("yes", "y", "1", "true", "x"):
         return True
     if word in ("", "no", "n", "0", "false"):
         return False
-    raise BadData(f"{where} has {cell!r} in the column accept; expected yes or no")
+    raise BadData(f"{where} has {cell!r} in the column {column}; expected yes or no")

@@ -131,6 +131,7 @@ def multilabel_findings(data: AuditData, rows: Ids, evidence: MultilabelEvidence
         yield data.finding(
             rows[index], "label-error", f"models that have not seen it give {'; '.join(statements)}",
             RELABEL if proposed else LOOK, proposed=";".join(proposed), score=float(doubt[index]),
+            probability=float(1 - answers[index][wrong].max()),  # of the least certain of the proposed changes
         )  # fmt: skip
 
 

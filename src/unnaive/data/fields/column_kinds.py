@@ -65,6 +65,15 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     return Profile(_find_kind(name, filled), examples, n_words / max(1, len(filled)))
 
 
+def is_id_name(name: str) -> bool:
+    """Whether a column of this name numbers or names the rows, such as an index, an id or an address.
+
+    >>> is_id_name("ticket_id"), is_id_name("amount")
+    (True, False)
+    """
+    return _ID_NAME.fullmatch(name.strip()) is not None
+
+
 def shorten_cell(value: Any, width: int = 24) -> str:
     """A value on one line, cut to a width."""
     line = " ".join(str(value)[: 4 * width].split())
@@ -86,7 +95,7 @@ def _find_kind(name: str, values: list[Any]) -> str:
         return _kind_of_numbers(name, words, distinct)
     if _is_free_text(words, distinct):
         return "free text"
-    if distinct == len(words) and (len(words) >= ENOUGH or _ID_NAME.fullmatch(name.strip())):
+    if distinct == len(words) and (len(words) >= ENOUGH or is_id_name(name)):
         return "ids"
     return "labels"
 
@@ -94,7 +103,7 @@ def _find_kind(name: str, values: list[Any]) -> str:
 def _kind_of_numbers(name: str, words: list[str], distinct: int) -> str:
     # pandas writes whole numbers with ".0" if some cells are empty
     whole = all(re.fullmatch(r"[-+]?\d+(?:[.]0)?", word) for word in words)
-    if whole and distinct == len(words) and (len(words) >= ENOUGH or _ID_NAME.fullmatch(name.strip())):
+    if whole and distinct == len(words) and (len(words) >= ENOUGH or is_id_name(name)):
         return "ids"
     many = distinct > len(words) / 2 if whole else distinct > 10
     return "many numbers" if len(words) >= ENOUGH and many else "labels"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.common.path_options import READ, WRITTEN
-from unnaive.apps.common.screen import echo
+from unnaive.apps.common.screen import echo, note
 from unnaive.apps.common.shared_options import AsJson, make_output_folders, reading
 from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.visible_text import visible_json
@@ -41,7 +41,9 @@ def clean(
     ],
     accept: Annotated[
         list[str] | None,
-        typer.Option(help="Also accept all findings of this kind, e.g. label-error; may be repeated.", metavar="KIND"),
+        typer.Option(
+            help="Also accept findings of this kind, if their column bulk is yes; may be repeated.", metavar="KIND"
+        ),
     ] = None,
     min_score: Annotated[
         float, typer.Option(min=0, max=1, help="Minimum score of the findings that --accept accepts, from 0 to 1.")
@@ -50,10 +52,11 @@ def clean(
 ) -> None:
     """Apply the accepted findings of an audit: write the data without dropped rows and with corrected labels.
 
-    A finding is accepted if its cell in the column accept is yes, or if its kind is named with --accept.
+    A finding is accepted if its cell in the column accept is yes, or if its kind is named with --accept and its cell in
+    the column bulk is yes: label errors with a proposed label of probability .9 or more, as many as are estimated.
 
     unnaive audit tickets/train.csv --label queue -o audit
-    unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9
+    unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error
     """
     from unnaive.apps.common.progress_bar import reading_progress
     from unnaive.apps.common.screen import say_summary
@@ -75,6 +78,7 @@ def clean(
         "dropped": changes.done["dropped"],
         "relabelled": changes.done["relabelled"],
         "renamed": changes.done["renamed"],
+        "left": dict(changes.left),
         "file": str(output),
     }
     if as_json:
@@ -84,6 +88,13 @@ def clean(
         f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given "
         f"another label, {counted['renamed']:,} with a label renamed; {n_written:,} written to {output}"
     )
+    for kind, n in changes.left.items():
+        note(f"left {count_noun(n, 'finding')} of kind {kind} that nobody has read; write yes into their column accept")
+    if counted["relabelled"]:
+        note(
+            "an accuracy that train or compare measures on these rows is too high: labels were changed where models "
+            "doubt them; measure with evaluate, on documents whose labels were not changed"
+        )
     if not (counted["dropped"] or counted["relabelled"] or counted["renamed"]):
         say_summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
 
