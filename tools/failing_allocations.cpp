@@ -1,11 +1,13 @@
 // Preloaded into a process, lets the n-th allocation or thread of our native modules fail, to test what happens then.
 //   c++ -O1 -shared -fPIC tools/failing_allocations.cpp -o failing.so -ldl; LD_PRELOAD=$PWD/failing.so python …
 // ctypes.CDLL("failing.so").fail_from(n) lets the n-th next one fail, and all after it with fail_from(-n); 0 none.
+// interrupt_reserving(n) lets the next n calls of posix_fallocate end as if a signal had interrupted them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/types.h>
 
@@ -20,6 +22,7 @@ namespace {
 std::atomic<long> left{0};  // until the next failure; 0 for none
 std::atomic<bool> once{true}, paused{false};
 std::atomic<long> failures{0};
+std::atomic<int> interruptions{0};  // of reserving room in a file
 
 bool is_ours(const void* caller) {
   Dl_info info;
@@ -60,6 +63,7 @@ void fail_from(long n) {
 }
 void pause_failing(bool pause) { paused = pause; }
 long count_failures() { return failures; }
+void interrupt_reserving(int times) { interruptions = times; }
 
 void* malloc(size_t size) {
   static auto* real = next<void*(size_t)>("malloc");
@@ -91,6 +95,10 @@ void* mmap(void* at, size_t size, int protection, int flags, int file, off_t off
   if (!fails(__builtin_return_address(0))) return real(at, size, protection, flags, file, offset);
   errno = ENOMEM;
   return reinterpret_cast<void*>(-1);
+}
+int posix_fallocate(int file, off_t from, off_t size) {
+  static auto* real = next<int(int, off_t, off_t)>("posix_fallocate");
+  return interruptions-- > 0 ? EINTR : real(file, from, size);
 }
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
   static auto* real = next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");

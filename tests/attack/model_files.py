@@ -60,10 +60,26 @@ class Sample:
 
 def make_models(folder):
     """Small models of every name, single-label and multilabel, and of every other thing that a file may hold."""
+    return _samples(folder, lambda: [*_fitted_models(), *((fitted, False) for fitted in imported_models(folder))])
+
+
+def make_native_models(folder):
+    """Models whose arrays native code reads by itself: those of the fastText kind, and neighbours."""
+
+    def made():
+        for fitted in imported_models(folder):
+            yield fitted, False
+        for options in ({}, {"k": 1}, {"ngrams": (1, 2)}, {"analyzer": "char"}, {"calibrate": True}):
+            for labels in (LABELS, SETS):
+                yield TextClassifier("knn", **{"k": 3} | options).fit(TEXTS, labels).fitted_, False
+
+    return _samples(folder, made)
+
+
+def _samples(folder, made):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = [*_fitted_models(), *((fitted, False) for fitted in imported_models(folder))]
-        return [_sample(fitted, folder, frozen) for fitted, frozen in made]
+        return [_sample(fitted, folder, frozen) for fitted, frozen in made()]
 
 
 def _fitted_models():

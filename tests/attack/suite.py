@@ -17,6 +17,7 @@ from forks import COLUMNS, SURVIVED, Tally, run_forked
 
 WHOLE = {
     "files": 100_000,
+    "native": 100_000,
     "fasttext": 20_000,
     "receipts": 20_000,
     "texts": 1_000_000,
@@ -30,8 +31,8 @@ WHOLE = {
     "spark": 30,
 }
 SMALL = {
-    "files": 1_500, "fasttext": 300, "receipts": 600, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12,
-    "words": 5_000, "timed": False, "sequences": 60, "service": 10, "spark": 2,
+    "files": 1_500, "native": 1_500, "fasttext": 300, "receipts": 600, "texts": 10_000, "kills": 60, "seconds": 3.0,
+    "corpora": 12, "words": 5_000, "timed": False, "sequences": 60, "service": 10, "spark": 2,
 }  # fmt: skip
 BLOCK = 100  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
@@ -46,6 +47,14 @@ def attack_files(scale, part=0):
     with tempfile.TemporaryDirectory() as folder:
         models = model_files.make_models(folder)
         return run_forked("corrupted model files", model_files.attack_with(models, folder), seeds)
+
+
+def attack_native(scale, part=0):
+    """Mutants of the model files whose arrays native code reads by itself: the seeds of one part."""
+    seeds = range(part * FILES_PART, min(scale["native"], (part + 1) * FILES_PART))
+    with tempfile.TemporaryDirectory() as folder:
+        models = model_files.make_native_models(folder)
+        return run_forked("corrupted fastText kinds, neighbours", model_files.attack_with(models, folder), seeds)
 
 
 def attack_fasttext(scale, part=0):
@@ -133,9 +142,10 @@ def attack_spark(scale):
 
 
 ATTACKS = {
-    "files": attack_files, "fasttext": attack_fasttext, "receipts": attack_receipts, "texts": attack_texts,
-    "hash": attack_hash, "kill": attack_kill, "readers": attack_readers, "corpora": attack_corpora,
-    "growth": attack_growth, "sequences": attack_sequences, "service": attack_service, "spark": attack_spark,
+    "files": attack_files, "native": attack_native, "fasttext": attack_fasttext, "receipts": attack_receipts,
+    "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
+    "corpora": attack_corpora, "growth": attack_growth, "sequences": attack_sequences,
+    "service": attack_service, "spark": attack_spark,
 }  # fmt: skip
 
 
@@ -143,6 +153,7 @@ def parts_of(name, scale):
     """How many parts an attack has at a scale; each is called with its number."""
     sizes = {
         "files": (scale["files"], FILES_PART),
+        "native": (scale["native"], FILES_PART),
         "fasttext": (scale["fasttext"], FILES_PART),
         "texts": (scale["texts"], TEXTS_PART),
         "sequences": (scale["sequences"], BLOCK),

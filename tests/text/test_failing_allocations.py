@@ -191,3 +191,21 @@ def test_models_survive_failing_allocations(failing, names):
 @pytest.mark.slow
 def test_fasttext_survives_failing_allocations(failing, tmp_path):
     assert max(run_failing(FASTTEXT, failing, str(tmp_path))) > 5
+
+
+RESERVED = """
+import ctypes, sys
+import numpy as np
+from unnaive.scaleout.scratch import arrays_on_disk
+
+failing = ctypes.CDLL(sys.argv[1])
+with arrays_on_disk(sys.argv[2], least=1 << 16):
+    failing.interrupt_reserving(3)
+    array = np.full(1 << 20, 7, np.uint8)
+assert (array == 7).all()
+"""
+
+
+@pytest.mark.slow
+def test_room_on_a_disk_is_reserved_although_signals_interrupt_it(failing, tmp_path):
+    run_apart(RESERVED, failing, str(tmp_path), LD_PRELOAD=failing)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +146,45 @@ def test_a_scorer_whose_engine_has_learnt_terms_is_refused():
     for use in (inner.scores_and_known, inner.best):
         with pytest.raises(BadData, match="weights for every term"):
             use(["a1 w99999"])
+
+
+NESTED = """
+import os, random, signal, sys
+from unnaive import TextClassifier
+from unnaive.base.errors import UnnaiveError
+
+rng = random.Random(0)
+texts = [" ".join(f"run{rng.randrange(5_000):x}ing" for _ in range(300)) for _ in range(300)]
+for options in ({}, {"stem": "porter"}, {"analyzer": "char"}, {"analyzer": "both"}, {"ngrams": (1, 2)}):
+    if "stem" in options and not int(sys.argv[1]):
+        continue
+    model = TextClassifier("multinomial", **options).fit(texts[:60], ["a", "b", "c"] * 20)
+    expected, expected_few = model.scores(texts).tolist(), model.scores(texts[:3]).tolist()
+    right, refused = [], []
+
+    def predict(*_):
+        try:
+            right.append(model.scores(texts[:3]).tolist() == expected_few)
+        except UnnaiveError as problem:
+            refused.append(str(problem))
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
+
+    signal.signal(signal.SIGALRM, predict)
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+    while len(right) + len(refused) < 20:
+        assert model.scores(texts).tolist() == expected, options
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert all(right), options
+    assert all("signal handler" in problem for problem in refused), refused
+    assert not refused or options.keys() & {"stem", "analyzer"}, options
+    assert model.scores(texts[:3]).tolist() == expected_few
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_handler_predicts_and_forks_or_is_refused_and_never_waits_for_what_it_interrupts():
+    run_apart(NESTED, str(int(find_spec("Stemmer") is not None)), seconds=120)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.locks import fork_safe_lock
+from unnaive.base.locks import Unnested, fork_safe_lock
 from unnaive.base.sparse import csr_array
 from unnaive.text.buffer import Texts
 from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
@@ -75,6 +75,7 @@ class CharacterEngine:
             term_columns = word_ids.astype(np.int32)
         self._known = Known((vocabulary,), len(vocabulary), term_columns, len(self._grams))
         self._lock = fork_safe_lock()  # counting caches units, even if the vocabulary is fixed
+        self._unnested = Unnested()
         self._unit_engine = self._make_unit_engine()
 
     def __len__(self) -> int:
@@ -110,7 +111,7 @@ class CharacterEngine:
 
     def use(self, texts: Texts, grow: bool, work: Callable[[MixedRows], Any]) -> Any:
         """Call `work` on the rows of the texts, holding the lock on the cached units."""
-        with self._lock:
+        with self._lock, self._unnested:
             words = self._count_terms(texts, grow)
             units = self._count_units(texts, grow)
             return work(MixedRows(self._grams, units, words))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.base.locks import fork_safe_lock
+from unnaive.base.locks import Unnested, fork_safe_lock
 from unnaive.base.system import find_machine_bytes
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
@@ -51,6 +51,7 @@ class NativeEngine:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # held from looking up stems until the words are counted
+        self._unnested = Unnested()
         self._vocabulary = vocabulary
         keys, key_ends = _packed(section_modes(rule.fields or ()))
         self.kernel: Any = kernel.Engine(
@@ -90,7 +91,7 @@ class NativeEngine:
         try:
             if self.rule.stem is None:
                 return use(texts, **options)
-            with self._stems:
+            with self._stems, self._unnested:
                 known = self.kernel.known()
                 try:
                     self._learn(texts, learn)
