@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from statistics_rows import COPIES, KEPT, Collection, Row, two_sides
+from statistics_rows import COPIED, COPIES, KEPT, LONE, REPEATS, WEIGHTS, Collection, Row, two_sides
 
 from unnaive.apps.service.drift import measure_drift
 from unnaive.base.types import Ids, Sparse
@@ -41,39 +42,50 @@ N_JUDGED = 5000  # new documents at most, where the truth is a threshold's accur
 Drawn = tuple[Sparse, Ids, Sparse, Ids]
 
 
-def draw(data: Collection, seed: int, *, copies: float = 0.0, n: int = N_TRAINING, n_new: int = N_NEW) -> Drawn:
+def draw(data: Collection, seed: int, *, unusual: str = "", n: int = N_TRAINING, n_new: int = N_NEW) -> Drawn:
     """(n training documents, their classes, n_new new documents, theirs), each at most half of all.
 
     Over the terms of the training documents: others are unknown to a model of texts. The training documents are the
     same whatever n_new is.
     """
-    return _draw(data, seed, copies, n, n_new)
+    return _draw(data, seed, unusual, n, n_new)
 
 
 @lru_cache(maxsize=KEPT)
-def _draw(data: Collection, seed: int, copies: float, n: int, n_new: int) -> Drawn:
-    sides = two_sides(data, seed, n, n_new, copies=copies)
+def _draw(data: Collection, seed: int, unusual: str, n: int, n_new: int) -> Drawn:
+    sides = two_sides(data, seed, n, n_new, unusual=unusual)
     learnt = np.flatnonzero(document_frequency(sides.old))
     return take_columns(sides.old, learnt), sides.codes, take_columns(sides.new, learnt), sides.truth
 
 
-def fit(model: type, X: Sparse, codes: Ids, calibrate: str | None = "temperature", **settings: object) -> FittedModel:
+def weight_of(data: Collection, seed: int, codes: Ids, *, unusual: str, n: int = N_TRAINING) -> np.ndarray | None:
+    """The weight of documents of these classes (n_docs,) in a draw; None if all are 1."""
+    class_weight = two_sides(data, seed, n, N_NEW, unusual=unusual).class_weight
+    return None if class_weight is None else class_weight[codes]
+
+
+def fit(
+    model: type, X: Sparse, codes: Ids, calibrate: str | None = "temperature", weight: np.ndarray | None = None,
+    **settings: object,
+) -> FittedModel:  # fmt: skip
     """A model of counted documents, calibrated."""
-    data = TrainingData.of_rows(X, read_targets(codes.tolist(), X.shape[0]))
+    data = TrainingData.of_rows(X, read_targets(codes.tolist(), X.shape[0]), weight=weight)
     return train(data, TrainingSpec(model(**settings), calibrate=calibrate))
 
 
 def model_of(
-    data: Collection, seed: int, model: type, *, copies: float = 0.0, budget: str = "", n: int = N_TRAINING
+    data: Collection, seed: int, model: type, *, unusual: str = "", budget: str = "", n: int = N_TRAINING
 ) -> FittedModel:
     """A calibrated model of the training documents of a draw."""
-    return _model_of(data, seed, model, copies, budget, n)
+    return _model_of(data, seed, model, unusual, budget, n)
 
 
 @lru_cache(maxsize=KEPT)
-def _model_of(data: Collection, seed: int, model: type, copies: float, budget: str, n: int) -> FittedModel:
-    X, codes, _, _ = draw(data, seed, copies=copies, n=n)
-    return fit(model, X, codes, **({"calibrate": None, "budget": budget} if budget else {}))
+def _model_of(data: Collection, seed: int, model: type, unusual: str, budget: str, n: int) -> FittedModel:
+    X, codes, _, _ = draw(data, seed, unusual=unusual, n=n)
+    weight = weight_of(data, seed, codes, unusual=unusual, n=n)
+    settings = {"calibrate": None, "budget": budget} if budget else {}
+    return fit(model, X, codes, weight=weight, **settings)
 
 
 def is_covered(made: FittedModel, X: Sparse, codes: Ids, *, by_class: bool) -> tuple[np.ndarray, Ids]:
@@ -85,23 +97,24 @@ def is_covered(made: FittedModel, X: Sparse, codes: Ids, *, by_class: bool) -> t
     return inside[np.arange(len(own)), np.maximum(own, 0)] & (own >= 0), own
 
 
-def set_coverage(model: type, *, copies: float = 0.0, budget: str = "", n: int = N_TRAINING) -> Simulate:
-    """The share of new documents whose class is in the 90 % set."""
+def set_coverage(model: type, *, unusual: str = "", budget: str = "", n: int = N_TRAINING) -> Simulate:
+    """The share of new documents whose class is in the 90 % set; of their weight, if they have one."""
 
     def simulate(data: Collection, seed: int) -> float:
-        _, _, new, truth = draw(data, seed, copies=copies, n=n)
-        held, _ = is_covered(model_of(data, seed, model, copies=copies, budget=budget, n=n), new, truth, by_class=False)
-        return float(held.mean())
+        _, _, new, truth = draw(data, seed, unusual=unusual, n=n)
+        made = model_of(data, seed, model, unusual=unusual, budget=budget, n=n)
+        held, _ = is_covered(made, new, truth, by_class=False)
+        return float(np.average(held, weights=weight_of(data, seed, truth, unusual=unusual, n=n)))
 
     return simulate
 
 
-def class_coverage(pooled: bool) -> Simulate:
+def class_coverage(pooled: bool, unusual: str = "") -> Simulate:
     """By class, NBSVM: the mean over classes of their coverage; or that of the documents of all pooled classes."""
 
     def simulate(data: Collection, seed: int) -> float | None:
-        _, _, new, truth = draw(data, seed)
-        made = model_of(data, seed, NBSVM)
+        _, _, new, truth = draw(data, seed, unusual=unusual)
+        made = model_of(data, seed, NBSVM, unusual=unusual)
         together = made.conformal_scores().pooled_classes(0.9)
         held, own = is_covered(made, new, truth, by_class=True)
         if pooled:
@@ -144,34 +157,37 @@ def join_some(X: Sparse, codes: Ids, rng: np.random.Generator) -> tuple[Sparse, 
     return csr_array(table @ X), [tuple(sorted(set(codes[at : at + n].tolist()))) for at, n in starts]
 
 
-def auto_interval(budget: str, copies: float = 0.0, n: int = N_TRAINING) -> Simulate:
-    """Whether the interval of auto's held-out figure holds the share right among new documents.
+def auto_interval(budget: str, unusual: str = "", n: int = N_TRAINING) -> Simulate:
+    """Whether the interval of auto's held-out figure holds the share right among new documents, or of their weight.
 
     They are 1,500 at most, so their share itself is off by chance: the interval is widened by two of its standard
     errors, as whoever compares the two would.
     """
 
     def simulate(data: Collection, seed: int) -> float:
-        _, _, new, truth = draw(data, seed, copies=copies, n=n)
-        made = model_of(data, seed, Auto, copies=copies, budget=budget, n=n)
+        _, _, new, truth = draw(data, seed, unusual=unusual, n=n)
+        made = model_of(data, seed, Auto, unusual=unusual, budget=budget, n=n)
         right = made.class_array[made.scores(new).argmax(axis=1)] == truth
+        weight = weight_of(data, seed, truth, unusual=unusual, n=n)
+        weight = np.ones(len(right)) if weight is None else weight
+        share = float(np.average(right, weights=weight))
         low, high = made.provenance.report["interval"]
-        error = 2 * np.sqrt(right.mean() * (1 - right.mean()) / len(right))
-        return float(low - error <= right.mean() <= high + error)
+        error = 2 * float(np.sqrt(weight**2 @ (right - share) ** 2)) / float(weight.sum())
+        return float(low - error <= share <= high + error)
 
     return simulate
 
 
 @lru_cache(maxsize=KEPT)
-def confidences(data: Collection, seed: int, model: type) -> tuple[np.ndarray, np.ndarray]:
+def confidences(data: Collection, seed: int, model: type, unusual: str = "") -> tuple[np.ndarray, np.ndarray]:
     """(the probability of the best class of new documents, whether it is right), of a model of N_TRAINING documents."""
-    _, _, new, truth = draw(data, seed, n_new=N_JUDGED)
-    made = model_of(data, seed, model)
+    _, _, new, truth = draw(data, seed, unusual=unusual, n_new=N_JUDGED)
+    made = model_of(data, seed, model, unusual=unusual)
     p = made.probabilities(made.scores(new))
     return p.max(axis=1), made.class_array[p.argmax(axis=1)] == truth
 
 
-def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Simulate:
+def abstention_reached(model: type, accuracy: float, unusual: str = "") -> Simulate:
     """Whether new documents reach the accuracy that `evaluate --abstain-for` promises; where it promises none, they do.
 
     500 new documents (half of 1,000 test documents) to choose on, at least 1,500 others for the truth.
@@ -180,9 +196,10 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Sim
     def simulate(data: Collection, seed: int) -> float | None:
         if len(data.codes) < 2600:
             return None
-        (confidence, right), chosen = confidences(data, seed, model), np.arange(500)
-        if copies:
-            again = np.random.default_rng([seed, 4]).choice(chosen, int(copies * 500), replace=False)
+        drawn = "" if unusual == COPIES else unusual  # copies of those to choose on
+        (confidence, right), chosen = confidences(data, seed, model, drawn), np.arange(500)
+        if unusual == COPIES:
+            again = np.random.default_rng([seed, 4]).choice(chosen, int(COPIED * 500), replace=False)
             chosen = np.append(chosen, again)
         threshold = choose_threshold(confidence[chosen], right[chosen], accuracy)
         if threshold is None:
@@ -211,28 +228,29 @@ def recall_reached(data: Collection, seed: int) -> float | None:
     return float((score[500:][good[500:]] >= threshold).mean() >= 0.9)
 
 
-def called_unknown(model: type, *, copies: float = 0.0) -> Simulate:
-    """The share of new documents of known classes that `predict --unknown-rate 0.05` calls unknown."""
+def called_unknown(model: type, *, unusual: str = "") -> Simulate:
+    """The share of new documents of known classes that `predict --unknown-rate 0.05` calls unknown, or of weight."""
 
     def simulate(data: Collection, seed: int) -> float | None:
-        _, _, new, truth = draw(data, seed, copies=copies)
-        made = model_of(data, seed, model, copies=copies)
+        _, _, new, truth = draw(data, seed, unusual=unusual)
+        made = model_of(data, seed, model, unusual=unusual)
         if not made.tells_novelty:
             return None
         known = np.isin(truth, made.class_array)
-        return float(made.unknown_rows(made.scores(new[known]), 0.05).mean())
+        weight = weight_of(data, seed, truth[known], unusual=unusual)
+        return float(np.average(made.unknown_rows(made.scores(new[known]), 0.05), weights=weight))
 
     return simulate
 
 
-def measured_drift(model: type, *, copies: float = 0.0, mix: float = 0.0) -> Simulate:
+def measured_drift(model: type, *, unusual: str = "", mix: float = 0.0) -> Simulate:
     """Whether `evaluate` says that 300 documents differ from the 300 of training.
 
     The test reads what a model kept, not what it learnt: the fastest ones will do.
     """
 
     def simulate(data: Collection, seed: int) -> float | None:
-        sides = two_sides(data, seed, 300, 300, copies=copies, mix=mix)
+        sides = two_sides(data, seed, 300, 300, unusual=unusual, mix=mix)
         made = fit(model, sides.old, sides.codes, None)
         place = {label: number for number, label in enumerate(made.classes)}
         Y = one_label_matrix(np.array([place[code] for code in sides.truth.tolist()]), len(place))
@@ -249,12 +267,19 @@ def block_parts(data: Collection, seed: int) -> float | None:
     return None if found is None else float(found.parts)
 
 
-def calibrated_excess(model: type, budget: str = "") -> Simulate:
-    """The calibration error of a calibrated model on new documents, less what chance would show."""
+def calibrated_excess(model: type, budget: str = "", unusual: str = "") -> Simulate:
+    """The calibration error of a calibrated model on new documents, less what chance would show.
+
+    Documents with a weight are kept with a chance in proportion to it.
+    """
 
     def simulate(data: Collection, seed: int) -> float:
-        _, _, new, truth = draw(data, seed)
-        made = model_of(data, seed, model, budget=budget)
+        _, _, new, truth = draw(data, seed, unusual=unusual)
+        weight = weight_of(data, seed, truth, unusual=unusual)
+        if weight is not None:
+            kept = np.random.default_rng([seed, 17]).random(len(truth)) < weight / weight.max()
+            new, truth = new[kept], truth[kept]
+        made = model_of(data, seed, model, unusual=unusual, budget=budget)
         known = np.isin(truth, made.class_array)
         p = made.probabilities(made.scores(new[known]))
         return excess_calibration_error(one_label_matrix(place_in(made, truth[known]), p.shape[1]), p)
@@ -300,33 +325,58 @@ ECE = "evaluate, ece-excess: for true probabilities it is positive in at most 60
 GAUGE = "serve, unnaive_drift: its mean if nothing changed, in %"
 EXCESS = "evaluate, ece-excess: its mean for calibrated models, in %"
 
+UNUSUAL = {REPEATS: "40 % short texts that repeat", WEIGHTS: "weights", LONE: "a class of one document"}
+
+
+def unusual_rows(
+    key: str, promise: str, model: str, kind: str, bound: float, simulate: Callable[[str], Simulate], **more: Any
+) -> list[Row]:
+    """One row for each kind of unusual documents."""
+    return [
+        Row(f"{key}-{unusual}", promise, f"{model}, {words}", kind, bound, simulate(unusual), **more)
+        for unusual, words in UNUSUAL.items()
+    ]
+
+
 MODEL_ROWS = (
     Row("abstain-nbsvm-90", ABSTAIN, "nbsvm, 90 %", "at least", 0.9, abstention_reached(NBSVM, 0.9)),
     Row("abstain-nbsvm-97", ABSTAIN, "nbsvm, 97 %", "at least", 0.9, abstention_reached(NBSVM, 0.97)),
     Row("abstain-multinomial-90", ABSTAIN, "multinomial, 90 %", "at least", 0.9,
         abstention_reached(MultinomialNB, 0.9)),
     Row("abstain-copies", ABSTAIN, "nbsvm, 90 %, 10 % copies", "at least", 0.9, abstention_reached(NBSVM, 0.9, COPIES)),
+    *unusual_rows("abstain", ABSTAIN, "nbsvm, 90 %", "at least", 0.9, lambda odd: abstention_reached(NBSVM, 0.9, odd)),
     Row("recall", RECALL, "nbsvm, the most frequent class, 500 held-out documents", "at least", 0.9, recall_reached),
     Row("unknown-nbsvm", UNKNOWN, "nbsvm, 600 documents", "at most", 0.05, called_unknown(NBSVM), spread=COVERED),
-    Row("unknown-copies", UNKNOWN, "nbsvm, 10 % copies", "at most", 0.05, called_unknown(NBSVM, copies=COPIES),
+    Row("unknown-copies", UNKNOWN, "nbsvm, 10 % copies", "at most", 0.05, called_unknown(NBSVM, unusual=COPIES),
+        spread=COVERED),
+    *unusual_rows("unknown", UNKNOWN, "nbsvm", "at most", 0.05, lambda odd: called_unknown(NBSVM, unusual=odd),
         spread=COVERED),
     Row("sets-nbsvm", SETS, "nbsvm, 600 documents", "at least", 0.9, set_coverage(NBSVM),
         spread=COVERED),
     Row("sets-multinomial", SETS, "multinomial, 600 documents", "at least", 0.9, set_coverage(MultinomialNB),
         spread=COVERED),
-    Row("sets-copies", SETS, "nbsvm, 10 % copies", "at least", 0.9, set_coverage(NBSVM, copies=COPIES),
+    Row("sets-copies", SETS, "nbsvm, 10 % copies", "at least", 0.9, set_coverage(NBSVM, unusual=COPIES),
         spread=COVERED),
     Row("sets-few", SETS, "nbsvm, 150 documents", "at least", 0.9, set_coverage(NBSVM, n=FEW), spread=COVERED),
+    *unusual_rows("sets", SETS, "nbsvm", "at least", 0.9, lambda odd: set_coverage(NBSVM, unusual=odd), spread=COVERED),
+    Row("sets-power-lone", SETS, "power-ratio, a class of one document", "at least", 0.9,
+        set_coverage(PowerRatio, unusual=LONE), spread=COVERED),
     Row("sets-auto", SETS, "auto, --budget fast", "at least", 0.9, set_coverage(Auto, budget="fast"), most=30,
         spread=COVERED),
+    *unusual_rows("sets-auto", SETS, "auto, --budget fast", "at least", 0.9,
+        lambda odd: set_coverage(Auto, unusual=odd, budget="fast"), most=30, spread=COVERED),
     Row("sets-class", BY_CLASS, "nbsvm, mean over classes with their own guarantee", "at least", 0.9,
         class_coverage(False), spread=COVERED),
     Row("sets-pooled", BY_CLASS, "nbsvm, documents of small classes, covered together", "at least", 0.9,
         class_coverage(True), spread=COVERED),
+    Row("sets-pooled-lone", BY_CLASS, "nbsvm, small classes together, one of them with one document", "at least", 0.9,
+        class_coverage(True, LONE), spread=COVERED),
     Row("sets-several", SEVERAL, "nbsvm; a quarter of the documents are two documents joined", "at least", 0.87,
         several_covered, spread=COVERED),
     Row("auto-fast", AUTO, "600 documents, --budget fast", "at least", 0.95, auto_interval("fast"), most=30),
     Row("auto-copies", AUTO, "the same, 10 % copies", "at least", 0.95, auto_interval("fast", COPIES), most=30),
+    *unusual_rows("auto", AUTO, "600 documents, --budget fast", "at least", 0.95,
+        lambda odd: auto_interval("fast", odd), most=30),
     Row("auto-few", AUTO, "150 documents, --budget fast", "at least", 0.95, auto_interval("fast", n=FEW), most=30),
     Row("auto-normal", AUTO, "600 documents", "at least", 0.95, auto_interval("normal"), most=30),
     Row("learnt-sums", LEARNT, "300 training and new documents, multinomial", "at most", 0.05,
@@ -334,14 +384,20 @@ MODEL_ROWS = (
     Row("learnt-documents", LEARNT, "300 training and new documents, power-ratio", "at most", 0.05,
         measured_drift(PowerRatio)),
     Row("learnt-sums-copies", LEARNT, "multinomial, 10 % copies", "at most", 0.05,
-        measured_drift(MultinomialNB, copies=COPIES)),
+        measured_drift(MultinomialNB, unusual=COPIES)),
     Row("learnt-documents-copies", LEARNT, "power-ratio, 10 % copies", "at most", 0.05,
-        measured_drift(PowerRatio, copies=COPIES)),
+        measured_drift(PowerRatio, unusual=COPIES)),
     Row("learnt-mix", FOUND, "300 training and new documents; a quarter of the new ones have one class", "power", 0,
         measured_drift(PowerRatio, mix=0.25), most=50),
     Row("blocks", BLOCKS, "600 documents", "at most", 0.05, block_parts),
     Row("ece-true", ECE, "multinomial, labels drawn by its probabilities", "at most", 0.6, excess_of_truth),
     Row("ece-nbsvm", EXCESS, "nbsvm, --calibrate temperature", "power", 0, calibrated_excess(NBSVM)),
+    *unusual_rows("ece-nbsvm", EXCESS, "nbsvm, --calibrate temperature", "power", 0,
+        lambda odd: calibrated_excess(NBSVM, unusual=odd)),
+    Row("ece-power-lone", EXCESS, "power-ratio, --calibrate temperature, a class of one document", "power", 0,
+        calibrated_excess(PowerRatio, unusual=LONE)),
     Row("ece-auto", EXCESS, "auto, --budget fast", "power", 0, calibrated_excess(Auto, budget="fast"), most=30),
+    *unusual_rows("ece-auto", EXCESS, "auto, --budget fast", "power", 0,
+        lambda odd: calibrated_excess(Auto, "fast", odd), most=30),
     Row("gauge", GAUGE, "multinomial, --calibrate temperature, 1,500 recent texts", "power", 0, gauge_off),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.folds import split_folds
@@ -40,7 +40,10 @@ COLLECTIONS = {
     "Banking77": ("banking77", None),
 }
 KEPT = 24  # samples, models and the like that are cached, of each kind
-COPIES = 0.1  # of the documents of each side, where copies are added
+COPIES, REPEATS, WEIGHTS, LONE = "copies", "repeats", "weights", "lone"  # kinds of unusual documents, see `two_sides`
+COPIED = 0.1  # of the documents of each side, which are there once more
+REPEATED, N_PHRASES, PHRASE_TERMS = 0.4, 60, 3  # share of short texts, different ones at most, and terms of each
+HEAVY = 4.0  # the weight of documents of half of the classes; of the others it is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,23 +86,31 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class TwoSides:
-    """Old documents with their classes, and new ones, over the terms that occur; `truth` is the new ones' class."""
+    """Old documents with their classes, and new ones, over the terms that occur; `truth` is the new ones' class.
+
+    class_weight  the weight of the documents of each class (n_classes,); None if all are 1
+    """
 
     old: Sparse
     codes: Ids
     new: Sparse
     truth: Ids
     classes: tuple[str, ...]
+    class_weight: np.ndarray | None = None
 
 
 @lru_cache(maxsize=KEPT)
 def two_sides(
-    data: Collection, seed: int, n_old: int, n_new: int, *, copies: float = 0.0, shares: str = "same", mix: float = 0.0
+    data: Collection, seed: int, n_old: int, n_new: int, *, unusual: str = "", shares: str = "same", mix: float = 0.0
 ) -> TwoSides:
     """Two random samples without a common document, at most half of the collection each.
 
     shares "drawn": the new shares are drawn from a Dirichlet law around the old ones; `mix`: that share of the new
-    documents comes from one class, drawn at random. `copies`: so large a share of each side is there once more.
+    documents comes from one class, drawn at random.
+
+    unusual "copies": a tenth of each side is there once more; "repeats": on both sides, four in ten texts are one of a
+    few short phrases; "weights": documents of half of the classes have a weight; "lone": one class has one old document
+    and as small a share of the new ones.
     """
     rng = np.random.default_rng([seed, len(data.codes)])
     n_docs = len(data.codes)
@@ -118,13 +129,47 @@ def two_sides(
             wanted = rng.dirichlet(np.maximum(share * len(present), 0.05))
         number = rng.multinomial(n_new, wanted / wanted.sum())
         new = np.concatenate([rest[data.codes[rest] == c][:n] for c, n in zip(present, number, strict=True)])
-    if copies:
-        old, new = (np.append(rows, rng.choice(rows, int(copies * len(rows)), replace=False)) for rows in (old, new))
-    X = data.X[np.concatenate([old, new])]
-    X = take_columns(X, np.flatnonzero(document_frequency(X)))
-    codes = np.searchsorted(present, data.codes)
-    names = tuple(data.classes[c] for c in present)
-    return TwoSides(X[: len(old)], codes[old], X[len(old) :], codes[new], names)
+    if unusual == COPIES:
+        old, new = (np.append(rows, rng.choice(rows, int(COPIED * len(rows)), replace=False)) for rows in (old, new))
+    if unusual == LONE:
+        old, new = _leave_one(data.codes, old, new, int(rng.choice(present)))
+    both = data.X[np.concatenate([old, new])], np.concatenate([data.codes[old], data.codes[new]])
+    if unusual == REPEATS:
+        both = _with_phrases(*both, len(old), rng)
+    X = take_columns(both[0], np.flatnonzero(document_frequency(both[0])))
+    codes, names = np.searchsorted(present, both[1]), tuple(data.classes[c] for c in present)
+    heavy = rng.permutation(len(present)) % 2 == 0 if unusual == WEIGHTS else None
+    class_weight = None if heavy is None else np.where(heavy, HEAVY, 1.0)
+    n_old = len(old)
+    return TwoSides(X[:n_old], codes[:n_old], X[n_old:], codes[n_old:], names, class_weight)
+
+
+def _leave_one(codes: Ids, old: Ids, new: Ids, lone: int) -> tuple[Ids, Ids]:
+    """Drop documents of the class `lone` until there is one old one, and as small a share of the new ones."""
+    n_new = int(np.rint((codes[new] != lone).sum() / (codes[old] != lone).sum()))
+    kept = [
+        np.sort(np.append(np.flatnonzero(codes[rows] != lone), np.flatnonzero(codes[rows] == lone)[:n]))
+        for rows, n in ((old, 1), (new, n_new))
+    ]
+    return old[kept[0]], new[kept[1]]
+
+
+def _with_phrases(X: Sparse, codes: Ids, n_old: int, rng: np.random.Generator) -> tuple[Sparse, Ids]:
+    """Replace REPEATED of the documents by short phrases with one class each; the n-th is n times rarer than the first.
+
+    A phrase is some terms of one of the first new documents, which are left out. The old documents do not depend on the
+    number of new ones.
+    """
+    source = slice(n_old, n_old + N_PHRASES)
+    table, kept = X[source], np.delete(np.arange(X.shape[0]), np.arange(X.shape[0])[source])
+    terms = [rng.permutation(table.indices[table.indptr[i] : table.indptr[i + 1]]) for i in range(N_PHRASES)]
+    i, j = np.array([(i, term) for i, row in enumerate(terms) for term in row[:PHRASE_TERMS]]).T
+    phrases = csr_array((np.ones(len(i), X.dtype), (i, j)), shape=table.shape)
+    chance = np.cumsum(1 / np.arange(1, N_PHRASES + 1))
+    drawn, luck = rng.random((len(kept), 2)).T
+    phrase = np.searchsorted(chance / chance[-1], drawn)
+    rows = np.where(luck < REPEATED, X.shape[0] + phrase, kept)
+    return csr_array(vstack([X, phrases]).tocsr()[rows]), np.append(codes, codes[source])[rows]
 
 
 @lru_cache(maxsize=KEPT)
@@ -350,21 +395,21 @@ DRIFT_ROWS = (
         share_intervals(900)),
     Row("shares-few", INTERVALS, "300 old and 300 new texts, same shares", "at least", 0.95, share_intervals(300)),
     Row("shares-copies", INTERVALS, "900 each, same shares, 10 % copies", "at least", 0.95,
-        share_intervals(900, copies=COPIES)),
+        share_intervals(900, unusual=COPIES)),
     Row("shares-drawn", INTERVALS, "900 each, other shares", "at least", 0.95, share_intervals(900, shares="drawn")),
     Row("changed", CHANGED, "900 old and new texts", "at most", 0.05, any_changed(900)),
     Row("changed-few", CHANGED, "300 old and new texts", "at most", 0.05, any_changed(300)),
-    Row("changed-copies", CHANGED, "900, 10 % copies", "at most", 0.05, any_changed(900, copies=COPIES)),
+    Row("changed-copies", CHANGED, "900, 10 % copies", "at most", 0.05, any_changed(900, unusual=COPIES)),
     Row("differ", DIFFER, "300 old and new texts", "at most", 0.05, drift_alarm(300, 300)),
-    Row("differ-copies", DIFFER, "300, 10 % copies", "at most", 0.05, drift_alarm(300, 300, copies=COPIES)),
+    Row("differ-copies", DIFFER, "300, 10 % copies", "at most", 0.05, drift_alarm(300, 300, unusual=COPIES)),
     Row("power-quarter", POWER, "1,500 old, 500 new texts; a quarter of the new ones have one class", "power", 0,
         drift_alarm(1500, 500, mix=0.25), most=50),
     Row("power-tenth", POWER, "1,500 old, 500 new texts; a tenth of the new ones have one class", "power", 0,
         drift_alarm(1500, 500, mix=0.1), most=50),
     Row("area", AREA, "300 old and new texts", "at least", 0.95, area_interval(300, 300)),
-    Row("area-copies", AREA, "300, 10 % copies", "at least", 0.95, area_interval(300, 300, copies=COPIES)),
+    Row("area-copies", AREA, "300, 10 % copies", "at least", 0.95, area_interval(300, 300, unusual=COPIES)),
     Row("terms", TERMS, "300 old and new texts", "at most", 0.05, any_term_changed(300)),
-    Row("terms-copies", TERMS, "300, 10 % copies", "at most", 0.05, any_term_changed(300, copies=COPIES)),
+    Row("terms-copies", TERMS, "300, 10 % copies", "at most", 0.05, any_term_changed(300, unusual=COPIES)),
     Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5)),
     Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10)),
     Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30)),

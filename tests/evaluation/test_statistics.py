@@ -76,12 +76,31 @@ def test_sides_share_no_document_and_copies_are_copies():
     data = rows.collection("tickets")
     plain = rows.two_sides(data, 3, 200, 200)
     assert plain.old.shape[0] == plain.new.shape[0] == 200
-    copied = rows.two_sides(data, 3, 200, 200, copies=0.1)
+    copied = rows.two_sides(data, 3, 200, 200, unusual=rows.COPIES)
     assert copied.old.shape[0] == 220
     row_of_copy = copied.old[[210]].toarray()
     assert (copied.old[:200].toarray() == row_of_copy).all(axis=1).any()
     mixed = rows.two_sides(data, 3, 200, 200, mix=0.5)
     assert np.bincount(mixed.truth).max() / len(mixed.truth) > 0.4
+
+
+def test_sides_of_unusual_documents():
+    data = rows.collection("tickets")
+    repeats = rows.two_sides(data, 3, 200, 300, unusual=rows.REPEATS)
+    assert (repeats.old.shape[0], repeats.new.shape[0]) == (200, 240)  # phrases come from 60 that are left out
+    for side in (repeats.old, repeats.new):
+        short = np.diff(side.indptr) <= rows.PHRASE_TERMS
+        assert 0.3 < short.mean() < 0.5
+        assert len(np.unique(side[short].toarray(), axis=0)) <= rows.N_PHRASES
+    fewer = rows.two_sides(data, 3, 200, 150, unusual=rows.REPEATS)
+    assert np.array_equal(np.sort(fewer.old.sum(axis=1)), np.sort(repeats.old.sum(axis=1)))
+    assert np.array_equal(fewer.codes, repeats.codes)
+    weighted = rows.two_sides(data, 3, 200, 200, unusual=rows.WEIGHTS)
+    assert sorted(weighted.class_weight) == [1] * 4 + [rows.HEAVY] * 4
+    lone = rows.two_sides(data, 3, 200, 400, unusual=rows.LONE)
+    sizes = np.bincount(lone.codes)
+    assert sizes.min() == 1
+    assert np.bincount(lone.truth)[sizes.argmin()] == round((len(lone.truth) - 2) / (len(lone.codes) - 1)) == 2
 
 
 def test_records_of_the_simulation_are_those_that_compare_would_write():
