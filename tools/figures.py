@@ -214,7 +214,7 @@ def mean_curves(content: dict[str, Any]) -> dict[str, list[tuple[float, float]]]
 
 
 def draw_documents(content: dict[str, Any]) -> str:
-    """The mean curve of `auto` and of the strongest peer."""
+    """The mean curve of `auto` and of LinearSVC."""
     curves, height = mean_curves(content), 420
     x, y = Axis(4.5, 110, 58, WIDTH - 30, logarithmic=True), Axis(66, 94, height - 62, 96)
     title = f"Accuracy by training documents, mean of {len(content)} collections"
