@@ -65,7 +65,7 @@ def page(figures):
         "# Learning curves", "",
         "This page shows how the accuracy of `auto`, with its default settings, grows with the number of training",
         f"documents, beside {PEER}, with C selected on the same training documents. Of the eight scikit-learn",
-        "pipelines of [the comparison](models.md) it has the best mean accuracy; on single collections others are better.",
+        "pipelines of [the comparison](models.md) it has the best mean; on single collections others are better.",
         "Models learn from a share of the documents of every class and are evaluated on the test part.",
         "The tables have the mean over the draws, and the mean difference in points with its standard error.",
         "Written by `benchmarks/auto_curves.py`.", "",
