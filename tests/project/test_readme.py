@@ -43,10 +43,10 @@ def test_its_figures_are_those_that_were_measured():
     """The speed is that of benchmarks/README.md, the accuracy that of the table of models."""
     (speed,) = re.findall(r"\*\*([\d.]+)× faster\*\*", README)
     assert f"{speed}×" in (ROOT / "benchmarks" / "README.md").read_text()
-    ((accuracy, peer, ahead, behind),) = re.findall(
-        r"\*\*([\d.]+) %\*\*[^\n]*on each has ([\d.]+) %. `auto` is ahead on (\w+)\s+and ([\d.]+) points behind on R8",
-        README,
+    ((accuracy, peer),) = re.findall(
+        r"\*\*([\d.]+) %\*\*[^\n]*on each has ([\d.]+) %. `auto` is ahead on five\s", README
     )
+    assert "and equal on R8" in README
     collections = json.loads((ROOT / "docs" / "models.json").read_text())["collections"]
     pipelines = [name for name in collections["tickets"] if name[0].isupper()]  # models of ours have small letters
     assert len(pipelines) == 8
@@ -54,8 +54,8 @@ def test_its_figures_are_those_that_were_measured():
     assert peer == f"{100 * mean(best.values()):.1f}"
     assert accuracy == f"{100 * mean(figures['auto']['accuracy'] for figures in collections.values()):.1f}"
     gains = {name: 100 * (figures["auto"]["accuracy"] - best[name]) for name, figures in collections.items()}
-    assert behind == f"{-gains.pop('reuters:r8'):.1f}"
-    assert (ahead, len(gains)) == ("five", 5)
+    assert gains.pop("reuters:r8") == 0
+    assert len(gains) == 5
     assert min(gains.values()) > 0
 
 
