@@ -26,7 +26,7 @@ ABSENT_FUNCTIONS = """
     O_NOFOLLOW O_NONBLOCK O_CLOEXEC O_DIRECTORY O_TMPFILE O_SYNC O_DSYNC
 """
 ABSENT_SIGNALS = "SIGHUP SIGKILL SIGALRM SIGUSR1 SIGUSR2 SIGPIPE SIGCHLD pthread_sigmask setitimer sigwait alarm"
-NATIVE = {"_kernel", "_rows", "_products", "_gram", "_fasttext", "_dual", "_scratch"}
+NATIVE = {"_kernel", "_rows", "_elementary", "_products", "_gram", "_fasttext", "_dual", "_scratch"}
 
 
 class Hidden(importlib.abc.MetaPathFinder):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.types import Floats
 
 FEW = 16  # columns
@@ -18,7 +19,7 @@ def log_softmax(scores: Floats) -> Floats:
     array([[0.5, 0.5, 0. ]])
     """
     shifted = scores - scores.max(axis=-1, keepdims=True)
-    shares: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    shares: Floats = shifted - log(exp(shifted).sum(axis=-1, keepdims=True))
     return shares
 
 
@@ -29,7 +30,7 @@ def xlogy(x: Any, y: Any) -> Floats:
     array([0., 2.])
     """
     with np.errstate(divide="ignore"):  # log 0 is −∞, also inside the product
-        product: Floats = x * np.log(np.where(np.equal(x, 0), 1.0, y))
+        product: Floats = x * log(np.where(np.equal(x, 0), 1.0, y))
     return product
 
 
@@ -40,7 +41,7 @@ def softmax_rows(scores: Floats) -> Floats:
     array([[0.5, 0.5, 0. ]])
     """
     scores -= row_max(scores)
-    np.exp(scores, out=scores)
+    exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
 

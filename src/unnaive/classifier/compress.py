@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import exp
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.thread_count import thread_count
@@ -276,7 +277,7 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
             continue
         idf = part.weighting.idf
         document_share = (
-            np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
+            exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
         )
         total[columns] += document_share * (1.0 if idf is None else idf**2) * _spread(part)
     return total

@@ -175,7 +175,7 @@ void posteriors_of(const CellDocuments<Entry>& X, const Labels& labels, int64_t 
     for (int64_t d = 0; d < n; ++d) {
       const double weight = labels.weight[from + d];
       const double total = share_out(scores + d * X.stride, X.stride, weight * X.scale[from + d]);
-      likelihoods[from + d] = weight * (likelihoods[from + d] - std::log(total));
+      likelihoods[from + d] = weight * (likelihoods[from + d] - unnaive::log_of(total));
     }
   }
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Sparse
@@ -28,7 +29,7 @@ def _log_frequency(counts: NDArray[Any]) -> NDArray[np.float64]:
     if counts.dtype.kind in "iu" and counts.size > SMALL_COUNT and 0 <= counts.min() <= counts.max() < SMALL_COUNT:
         return np.asarray(_log_frequency(np.arange(counts.max() + 1.0))[counts])
     values = np.asarray(counts, np.float64)
-    return np.where(values < 1, np.maximum(values, 0.0), 1 + np.log(np.maximum(values, 1.0)))
+    return np.where(values < 1, np.maximum(values, 0.0), 1 + log(np.maximum(values, 1.0)))
 
 
 TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
@@ -132,7 +133,7 @@ def tf_idf(
 
 
 def _tf_idf(df: NDArray[Any], n_docs: Any) -> Weighting:
-    return Weighting("log", 1 + np.log((n_docs + 1) / (np.asarray(df, np.float64) + 1)), "l2")
+    return Weighting("log", 1 + log((n_docs + 1) / (np.asarray(df, np.float64) + 1)), "l2")
 
 
 DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadData, count_noun, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Singles
@@ -156,7 +157,7 @@ class TermVectors:
     @lazy_property
     def share(self) -> Floats:
         """The share p = 1/(rank · log N) of each word among all words by Zipf's law, from its rank in a list of N."""
-        return np.asarray(1.0 / (self.rank * np.log(max(self.n_ranks, 3))))
+        return np.asarray(1.0 / (self.rank * log(max(self.n_ranks, 3))))
 
     @lazy_property
     def rarity(self) -> Floats:

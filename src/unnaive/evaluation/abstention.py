@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Ids
 from unnaive.evaluation.tally import indicator_matrix
@@ -96,7 +97,7 @@ def check_accuracy(accuracy: float) -> None:
 
 
 # from .9999 to .0099 in equal steps of the log-odds, then 0: fixed in advance, as the test requires
-THRESHOLDS = np.append(1 / (1 + np.exp(-np.linspace(9.2, -4.6, 139))), 0.0)
+THRESHOLDS = np.append(1 / (1 + exp(-np.linspace(9.2, -4.6, 139))), 0.0)
 START = 2  # times the documents with which, if all are right, an accuracy can be guaranteed: the start of the sequence
 
 
@@ -126,7 +127,7 @@ def choose_threshold(
     wrong = np.sort(confidence[~right])
     n = len(order) - np.searchsorted(order, THRESHOLDS)
     n_wrong = len(wrong) - np.searchsorted(wrong, THRESHOLDS)
-    fewest = np.ceil(np.log(1 - sureness) / np.log(accuracy))
+    fewest = float(np.ceil(log(1 - sureness) / log(accuracy)))
     if len(order) < fewest:
         return None
     begin = int(np.argmax(n >= min(START * fewest, len(order))))

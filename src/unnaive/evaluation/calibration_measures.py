@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import single_labels
@@ -45,9 +46,9 @@ def log_loss(Y: Any, probabilities: Any) -> float:
     if not len(values):
         return float("nan")
     if are_exclusive(truth, values):
-        return float(-np.log(of_true).sum() / len(values))
-    absent = np.log1p(-safe).sum() - np.log1p(-of_true).sum()
-    return float(-(np.log(of_true).sum() + absent) / len(values))
+        return float(-log(of_true).sum() / len(values))
+    absent = log1p(-safe).sum() - log1p(-of_true).sum()
+    return float(-(log(of_true).sum() + absent) / len(values))
 
 
 def brier(Y: Any, probabilities: Any) -> float:

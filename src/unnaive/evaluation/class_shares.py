@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import split_folds
@@ -73,7 +74,7 @@ def class_shares(
         return ()
     scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
     slope, bias = fit_slope_and_bias(scores, learnt, n_learnt)
-    p_old, p_new = (np.exp(log_softmax(slope * part + bias)) for part in (scores, new_scores))
+    p_old, p_new = (exp(log_softmax(slope * part + bias)) for part in (scores, new_scores))
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
     p_values = change_p(p_old, p_new, shown, weights)
     tested = len(names) - (names[-1] not in classes)
@@ -165,18 +166,18 @@ def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[floa
     scale = float(scores.std()) or 1.0
 
     def loss(values: Floats) -> tuple[float, Floats]:
-        bias, slope = values[:n_classes], float(np.exp(values[n_classes]))
+        bias, slope = values[:n_classes], float(exp(values[n_classes]))
         logits = slope * scores / scale + bias
         top = logits.max(axis=1)
-        log_sum = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
-        error = np.exp(logits - log_sum[:, None])
+        log_sum = top + log(exp(logits - top[:, None]).sum(axis=1))
+        error = exp(logits - log_sum[:, None])
         error[rows, codes] -= 1
         total = float((log_sum - logits[rows, codes]).sum() + bias @ bias / 2)
         gradient = np.append(error.sum(axis=0) + bias, (error * scores).sum() * slope / scale)
         return total, gradient
 
     solution = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return float(np.exp(solution.x[n_classes])) / scale, np.asarray(solution.x[:n_classes])
+    return float(exp(solution.x[n_classes])) / scale, np.asarray(solution.x[:n_classes])
 
 
 def new_priors(

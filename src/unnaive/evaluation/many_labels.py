@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 
@@ -38,7 +39,7 @@ def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1
     >>> propensities(np.array([4, 1]), 4).round(3)
     array([0.8  , 0.721])
     """
-    c = (np.log(max(float(n_docs), 3.0)) - 1) * (b + 1) ** a
+    c = (log(max(float(n_docs), 3.0)) - 1) * (b + 1) ** a
     return np.asarray(1 / (1 + c * (sizes + b) ** -a))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.types import Floats
 
@@ -89,7 +90,7 @@ def choose_recall_threshold(
     given_up = np.arange(n)  # documents below the threshold: P(Binomial(n, 1 − recall) ≤ them) must be small
     n_promised = int(np.count_nonzero(bdtr(given_up, n, 1 - recall) <= 1 - confidence)) if n else 0
     if not n_promised:
-        fewest = int(np.ceil(np.log(1 - confidence) / np.log(recall)))
+        fewest = int(np.ceil(log(1 - confidence) / log(recall)))
         raise BadData(
             f"{count_noun(n, 'held-out text')} {'is' if n == 1 else 'are'} to be kept, too few to guarantee a recall "
             f"of {100 * recall:.12g} % with a confidence of {100 * confidence:.12g} %; give at least {fewest:,}, or "

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log, logaddexp, logistic
 from unnaive.base.errors import BadData, choose, refuse_damaged
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.settings import EXPORTS, EXPORTS_BUT_SQL
@@ -85,14 +86,14 @@ class Temperature:
         """log p of each class for each document (n_docs, n_classes)."""
         logits = link_logits(link, scores) / self.value
         if not self.exclusive:
-            return -np.logaddexp(0.0, -(logits + self.offset))
+            return -logaddexp(0.0, -(logits + self.offset))
         nothing = ~np.isfinite(logits.max(axis=1, keepdims=True))
         shares: Floats = log_softmax(np.where(nothing, 0.0, logits))
         return shares
 
     def probabilities(self, link: str, scores: Floats) -> Floats:
         """p of each class for each document (n_docs, n_classes)."""
-        return np.exp(self.log_probabilities(link, scores))
+        return exp(self.log_probabilities(link, scores))
 
     def clear_lead(self, link: str, n_classes: int, p: float) -> float:
         """T times the lead without a temperature."""
@@ -136,7 +137,7 @@ class _OneVsRest:
     def log_probabilities(self, link: str, scores: Floats) -> Floats:
         """log p of each class for each document (n_docs, n_classes); −∞ where p is 0."""
         with np.errstate(divide="ignore"):
-            return np.log(self.probabilities(link, scores))
+            return log(self.probabilities(link, scores))
 
     def clear_lead(self, link: str, n_classes: int, p: float) -> float:
         """No lead guarantees a probability, since each class is calibrated separately."""
@@ -172,9 +173,8 @@ class Platt(_OneVsRest):
         return len(self.slopes)
 
     def _alone(self, odds: Floats) -> Floats:
-        from scipy.special import expit
 
-        p: Floats = expit(odds * np.array(self.slopes) + np.array(self.offsets))
+        p: Floats = logistic(odds * np.array(self.slopes) + np.array(self.offsets))
         return p
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import exp
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Label
@@ -149,7 +150,7 @@ class ConformalScores:
         n_labels = np.diff(truth.indptr)
         several = ladder(worst, n_labels > 1) if multilabel else None
         unlike = None if novelty is None else ladder(novelty, slice(None))
-        mean = None if multilabel else np.average(np.exp(log_p), axis=0, weights=weight)
+        mean = None if multilabel else np.average(exp(log_p), axis=0, weights=weight)
         overall = ladder(worst, n_labels == 1 if multilabel else slice(None))
         return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean))
 

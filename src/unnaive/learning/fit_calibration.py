@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp, logaddexp
 from unnaive.base.errors import BadData
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Floats
@@ -157,7 +158,7 @@ def least_loss_scale(
     >>> round(least_loss_scale(scores, 0.8, start=1.0, largest_log=6.0), 6) == round(float(np.log(4)), 6)
     True
     """
-    scale, low, high = start, start * np.exp(-largest_log), start * np.exp(largest_log)
+    scale, low, high = start, start * float(exp(-largest_log)), start * float(exp(largest_log))
     blocks = _blocks_by_class(scores, weight)
     for _ in range(MOST_STEPS):
         mean, curvature = _mean_and_variance(blocks, scale)
@@ -197,7 +198,7 @@ def _mean_and_variance(blocks: list[tuple[Floats, Floats, Floats | None]], scale
     for values, finite, weights in blocks:
         p = scale * values
         p -= p.max(axis=0)
-        np.exp(p, out=p)
+        exp(p, out=p)
         p /= p.sum(axis=0)
         p *= finite
         means = p.sum(axis=0)
@@ -225,7 +226,7 @@ def _logistic_line(logits: Floats, truth: NDArray[Any], weight: Floats | None) -
     line = np.array([1.0, 0.0])
     before = _logistic_loss(unit, truth, line, weight)
     for _ in range(MOST_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(line[0] * unit + line[1], -500, 500)))
+        p = 1 / (1 + exp(-np.clip(line[0] * unit + line[1], -500, 500)))
         error, slack = p - truth, p * (1 - p)
         gradient = np.array([_mean(error * unit, weight), _mean(error, weight)])
         cross = _mean(slack * unit, weight)
@@ -251,7 +252,7 @@ def _logistic_line(logits: Floats, truth: NDArray[Any], weight: Floats | None) -
 
 def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats, weight: Floats | None) -> float:
     logits = line[0] * unit + line[1]
-    return _mean(np.logaddexp(0.0, logits) - truth * logits, weight)
+    return _mean(logaddexp(0.0, logits) - truth * logits, weight)
 
 
 def _mean(values: Floats, weight: Floats | None) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unnaive.base.elementary import exp, logaddexp, logsumexp
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
 from unnaive.data.arrays import is_number
@@ -28,7 +29,7 @@ def no_class_score(fitted: ScoreMethods, scores: Floats) -> Floats:
 
     log(1 + 1/Σ_c e^s_c) decreases with the log-sum-exp of the scores s_c, the log-odds of each class against the rest.
     """
-    return np.asarray(np.logaddexp(0.0, -np.logaddexp.reduce(scores, axis=1)))
+    return np.asarray(logaddexp(0.0, -logsumexp(scores, axis=1)))
 
 
 def least_probable_score(fitted: ScoreMethods, scores: Floats) -> Floats:
@@ -39,12 +40,12 @@ def least_probable_score(fitted: ScoreMethods, scores: Floats) -> Floats:
 def entropy_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """The entropy of the probabilities (n_docs,)."""
     log_p = fitted.log_probabilities(scores)
-    return np.asarray(-(np.exp(log_p) * np.where(np.isfinite(log_p), log_p, 0.0)).sum(axis=1))
+    return np.asarray(-(exp(log_p) * np.where(np.isfinite(log_p), log_p, 0.0)).sum(axis=1))
 
 
 def largest_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """log(1 + e^−s) of the largest score s (n_docs,): −log p of the best class against the rest."""
-    return np.asarray(np.logaddexp(0.0, -scores.max(axis=1)))
+    return np.asarray(logaddexp(0.0, -scores.max(axis=1)))
 
 
 NOVELTY_SCORES: dict[str, Callable[[ScoreMethods, Floats], Floats]] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.errors import BadData, UnknownName, choose
 from unnaive.base.registry import import_part
 from unnaive.base.sparse import csr_array
@@ -116,7 +117,7 @@ def tune_macro_f1(probabilities: Floats, Y: Any, weight: Floats | None = None) -
     >>> tuned.decide(p).indices[:4].tolist()
     [0, 0, 1, 1]
     """
-    logs = np.log(np.maximum(probabilities, TINY))
+    logs = log(np.maximum(probabilities, TINY))
     truth = csr_array(Y).indices.astype(np.int64)
     n_classes = logs.shape[1]
     offsets, times = np.zeros(n_classes), np.ones(len(truth)) if weight is None else weight
@@ -132,7 +133,7 @@ def tune_macro_f1(probabilities: Floats, Y: Any, weight: Floats | None = None) -
             break
     sizes = np.bincount(truth, times, minlength=n_classes)
     shrunk = offsets * sizes / (sizes + SHRINK)
-    return WeightedArgmax(tuple(np.exp(np.clip(shrunk - shrunk.mean(), -300, 300)).tolist()))
+    return WeightedArgmax(tuple(exp(np.clip(shrunk - shrunk.mean(), -300, 300)).tolist()))
 
 
 def _macro_f1(truth: Ids, predicted: Ids, n_classes: int, times: Floats) -> float:

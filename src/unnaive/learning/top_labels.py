@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Label, Sparse
 from unnaive.learning.calibration import Temperature
@@ -123,7 +124,7 @@ def _values(fitted: FittedModel, top: TopScores, scale: float) -> Floats:
     if not fitted.probabilistic:
         return top.scores
     if scale:
-        return np.asarray(np.exp(scale * top.scores - top.log_total[top.documents]))
+        return np.asarray(exp(scale * top.scores - top.log_total[top.documents]))
     if fitted.calibration is not None:
         return fitted.calibration.probabilities(fitted.scorer.link, top.scores[:, None])[:, 0]
     return probabilities(fitted.scorer.link, top.scores, exclusive=False)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
-import numpy as np
-
+from unnaive.base.elementary import exp
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import out_of_fold
@@ -98,7 +97,7 @@ def tune_model(
         return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
     if held_out is None or not len(held_out.rows):
         return fitted
-    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y, held_out.weight))
+    return replace(fitted, decision=tune_macro_f1(exp(log_p), Y, held_out.weight))
 
 
 def tune_choice(

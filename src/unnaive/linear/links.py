@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unnaive.base.elementary import exp, expm1, log, log1p, logaddexp
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.settings import EXPORTS
@@ -36,7 +37,7 @@ class Link:
 def _noisy_or_log_odds(scores: Floats) -> Floats:
     """p = 1 − e^(−s), so p/(1−p) = e^s − 1; for large s the logarithm is s itself."""
     with np.errstate(divide="ignore", over="ignore"):
-        return np.where(scores > 30, scores, np.log(np.expm1(np.minimum(scores, 30))))
+        return np.where(scores > 30, scores, log(expm1(np.minimum(scores, 30))))
 
 
 def _as_they_are(scores: Floats) -> Floats:
@@ -50,7 +51,7 @@ LINKS: dict[str, Link] = {
     for link in (
         Link("softmax", _as_they_are, exclusive=True, exports=EXPORTS),
         Link("log-odds", _as_they_are, exports=EXPORTS),
-        Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True, exports=EXPORTS),
+        Link("one-of-all", lambda scores: -logaddexp(0.0, -scores), exclusive=True, exports=EXPORTS),
         Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST, exports=EXPORTS),
         Link("cosine", None, share=NEAR_BEST, exports=EXPORTS),
         Link("margin", None, exports=EXPORTS),
@@ -86,15 +87,15 @@ def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
         shares: Floats = log_softmax(odds)
         return shares
     with np.errstate(over="ignore"):
-        alone: Floats = -np.logaddexp(0.0, -odds)
+        alone: Floats = -logaddexp(0.0, -odds)
     return alone
 
 
 def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     """p of each class for each document; see `log_probabilities`."""
     if link == "noisy-or" and not exclusive:
-        return -np.expm1(-scores)  # exact even if p is tiny
-    return np.exp(log_probabilities(link, scores, exclusive=exclusive))
+        return -expm1(-scores)  # exact even if p is tiny
+    return exp(log_probabilities(link, scores, exclusive=exclusive))
 
 
 def clear_lead(link: str, n_classes: int, p: float) -> float:
@@ -107,7 +108,7 @@ def clear_lead(link: str, n_classes: int, p: float) -> float:
     """
     if LINKS[link].log_odds is not _as_they_are:
         return np.inf
-    return float(np.log(max(1, n_classes - 1)) - np.log1p(-p))
+    return float(log(max(1, n_classes - 1)) - log1p(-p))
 
 
 def relative(scores: Floats) -> Floats:
@@ -140,7 +141,7 @@ def comparable_scores(link: str, scores: Floats) -> Floats:
     scores = joint_log_probabilities(link, scores)
     log_p = log_softmax(scores)
     with np.errstate(divide="ignore"):
-        log_rest = np.log1p(-np.exp(log_p))
+        log_rest = log1p(-exp(log_p))
     best = scores.argmax(axis=1)[:, None]  # 1 − p would cancel for these: sum the other classes instead
     others = log_p.copy()
     np.put_along_axis(others, best, -np.inf, axis=1)
@@ -154,5 +155,5 @@ def _log_sum(logs: Floats) -> Floats:
     largest = logs.max(axis=1, keepdims=True)
     shift = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):
-        total: Floats = shift + np.log(np.exp(logs - shift).sum(axis=1, keepdims=True))
+        total: Floats = shift + log(exp(logs - shift).sum(axis=1, keepdims=True))
     return total

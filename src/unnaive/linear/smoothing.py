@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
@@ -88,20 +89,20 @@ class Laplace:
     def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
         seen = stored(counts, "class_terms")
-        of_class = np.log(self.alpha) - np.log(counts.class_totals + self.alpha * counts.n_terms)
+        of_class = log(self.alpha) - log(counts.class_totals + self.alpha * counts.n_terms)
         with np.errstate(over="ignore"):
-            added = np.log1p(seen.data / self.alpha)
+            added = log1p(seen.data / self.alpha)
         if not np.isfinite(added).all():  # n/α overflows for α below 1e-300
-            added = np.log(seen.data + self.alpha) - np.log(self.alpha)
+            added = log(seen.data + self.alpha) - log(self.alpha)
         return _table(seen, added, of_class, np.zeros(counts.n_terms))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """The term part is log (N_•k + α); seen cells store what the class subtracts from it."""
         seen = counts.class_terms
-        of_term = np.log(counts.terms + self.alpha)
-        of_class = -np.log(counts.total - counts.class_totals + self.alpha * counts.n_terms)
+        of_term = log(counts.terms + self.alpha)
+        of_class = -log(counts.total - counts.class_totals + self.alpha * counts.n_terms)
         left = counts.terms[seen.indices] - seen.data + self.alpha
-        return _table(seen, np.log(left) - of_term[seen.indices], of_class, of_term)
+        return _table(seen, log(left) - of_term[seen.indices], of_class, of_term)
 
     def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(df + α)/(docs + 2α)."""
@@ -139,8 +140,8 @@ class JelinekMercer:
         seen, totals = counts.class_terms, counts.class_totals
         class_part = (1 - self.beta) * seen.data / _by_cell(seen, totals)
         corpus = self.beta * counts.terms / _positive(counts.total)
-        of_class = np.where(totals > 0, np.log(self.beta), 0.0)
-        return _table(seen, np.log1p(class_part / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
+        of_class = np.where(totals > 0, log(self.beta), 0.0)
+        return _table(seen, log1p(class_part / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """N_•k ((1−β)/(N − N_i•) + β/N) on unseen cells, which splits into a class part and a term part."""
@@ -149,7 +150,7 @@ class JelinekMercer:
         corpus = np.where(rest > 0, self.beta, 1.0) / _positive(counts.total)
         # (rest_part (N_•k − N_ik) + corpus N_•k) / (N_•k (rest_part + corpus))
         share = seen.data / counts.terms[seen.indices] * _by_cell(seen, rest_part / (rest_part + corpus))
-        return _table(seen, np.log1p(-share), np.log(rest_part + corpus), _log_or_zero(counts.terms))
+        return _table(seen, log1p(-share), log(rest_part + corpus), _log_or_zero(counts.terms))
 
     def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(1−β) df/docs + β corpus_df/corpus_docs."""
@@ -192,7 +193,7 @@ class AbsoluteDiscount:
         reserve = np.where(totals > 0, taken / _positive(totals), 1.0)
         class_part = np.maximum(seen.data - self.discount, 0) / _by_cell(seen, totals)
         ratio = class_part / (_by_cell(seen, reserve) * corpus[seen.indices])
-        return _table(seen, np.log1p(ratio), np.log(reserve), _log_or_zero(corpus))
+        return _table(seen, log1p(ratio), log(reserve), _log_or_zero(corpus))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells max(N_•t − δ, 0) + δ M⁺ p(t|D), over a normaliser of the class."""
@@ -201,8 +202,8 @@ class AbsoluteDiscount:
         whole = np.maximum(counts.terms - self.discount, 0) + back
         left = np.maximum(counts.terms[seen.indices] - seen.data - self.discount, 0) + back[seen.indices]
         normaliser = whole.sum() - _row_sums(seen, whole[seen.indices] - left)
-        logs = np.log(left) - np.log(whole[seen.indices])
-        return _table(seen, logs, -np.log(_positive(normaliser)), _log_or_zero(whole))
+        logs = log(left) - log(whole[seen.indices])
+        return _table(seen, logs, -log(_positive(normaliser)), _log_or_zero(whole))
 
     def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """max(df − δ, 0)/docs + δ r/docs · corpus_df/corpus_docs."""
@@ -274,4 +275,4 @@ def _positive(values: Any) -> Any:
 
 def _log_or_zero(values: NDArray[Any]) -> Floats:
     """log, and 0 for a term that was never counted, which rules ignore."""
-    return np.log(np.where(values > 0, values, 1.0))
+    return log(np.where(values > 0, values, 1.0))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import exp
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
@@ -88,7 +89,7 @@ class SumOfLinears(Scorer):
         columns, linear = self.parts[0]
         term_frequency: Floats | None = None if frequency is None else frequency[columns]
         if term_frequency is None and linear.weighting.idf is not None:
-            term_frequency = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, from idf
+            term_frequency = exp(1 - linear.weighting.idf)  # the share of documents that have the term, from idf
         strongest = linear.strongest_terms(chosen, term_frequency, limit, np.isfinite(self.bias))
         return [(int(columns[term]), value) for term, value in strongest]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.log_functions import xlogy
 from unnaive.base.types import Floats, Ids
@@ -85,7 +86,7 @@ def mutual_information(counts: Counts, per_class: bool = False) -> Floats:
     array([0.693, 0.   ])
     """
     seen = counts.class_df
-    values = np.log(counts.n_docs * seen.data / (_by_cell(counts) * counts.df[seen.indices]))
+    values = log(counts.n_docs * seen.data / (_by_cell(counts) * counts.df[seen.indices]))
     if per_class:
         refuse_full_table(counts.n_classes, counts.n_terms, "mutual information per class")
         table = np.full(seen.shape, -np.inf)
@@ -254,4 +255,4 @@ def _ratio(above: Any, below: Any) -> Floats:
 
 def _log_ratio(above: float, below: NDArray[Any]) -> Floats:
     """log above/below, and 0 if below is 0."""
-    return np.log(np.where(below > 0, above / np.where(below > 0, below, 1), 1.0))
+    return log(np.where(below > 0, above / np.where(below > 0, below, 1), 1.0))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import logsumexp
 from unnaive.base.types import Floats, Ids
 
 
@@ -40,7 +41,7 @@ class TopScores:
         selected[:, :k] = True
         if above is not None:
             selected |= ranked >= above[order]
-        total = np.zeros(len(scores)) if scale is None else np.logaddexp.reduce(scale * scores, axis=1)
+        total = np.zeros(len(scores)) if scale is None else logsumexp(scale * scores, axis=1)
         return cls(row_starts(selected.sum(axis=1)), order[selected], ranked[selected], total)
 
     @classmethod

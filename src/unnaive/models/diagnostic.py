@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
@@ -74,8 +75,8 @@ class DiagnosticNetworks(Scorer):
         posteriors = [self._posterior(columns, mixture) for mixture in self.mixtures]
         with np.errstate(divide="ignore"):  # a class without documents has probability 0
             if self.link == "softmax":
-                return np.log(posteriors[0])
-            return np.stack([np.log(posterior[:, 1]) - np.log(posterior[:, 0]) for posterior in posteriors], axis=1)
+                return log(posteriors[0])
+            return np.stack([log(posterior[:, 1]) - log(posterior[:, 0]) for posterior in posteriors], axis=1)
 
     def _posterior(self, X: Sparse, mixture: tuple[DiagnosticNetwork, ...]) -> Floats:
         tables = [network.table[codes_of(X[:, network.terms].toarray() > 0)] for network in mixture]
@@ -275,7 +276,7 @@ def _grow_member(
 
     def likelihood(chance: Floats) -> float:
         """The mean over documents, rounded so that the order of summation cannot break ties."""
-        return round(float(weight @ np.log((together + chance) / (n_before + 1)) / weight.sum()), 12)
+        return round(float(weight @ log((together + chance) / (n_before + 1)) / weight.sum()), 12)
 
     parents: tuple[int, ...] = ()
     codes = tables.codes(parents)

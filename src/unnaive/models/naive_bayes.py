@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.settings import setting
 from unnaive.base.sparse import csr_array
@@ -218,7 +219,7 @@ class ComplementNB(_NaiveBayes):
             bias, corpus = log_prior(counts, self.prior), np.zeros(counts.n_terms)
         else:
             bias = log_prior_odds(counts, self.prior)
-            corpus = np.log(counts.terms + self.alpha) - np.log(counts.total + self.alpha * counts.n_terms)
+            corpus = log(counts.terms + self.alpha) - log(counts.total + self.alpha * counts.n_terms)
         table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
         if not self.norm:
             return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
@@ -236,11 +237,11 @@ def log_prior(counts: Counts, prior: Prior) -> Floats:
     (array([0.75, 0.25]), array([0.5, 0.5]))
     """
     if not isinstance(prior, str):
-        return np.log(_given_prior(prior, counts.n_classes))
+        return log(_given_prior(prior, counts.n_classes))
     docs = _documents_of_prior(counts, prior)
     whole = counts.n_docs if prior == "data" and counts.n_docs else docs.sum()
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(docs) - np.log(whole))
+        return np.asarray(log(docs) - log(whole))
 
 
 def log_prior_odds(counts: Counts, prior: Prior) -> Floats:
@@ -251,12 +252,12 @@ def log_prior_odds(counts: Counts, prior: Prior) -> Floats:
     """
     if not isinstance(prior, str):
         prior_ = _given_prior(prior, counts.n_classes)
-        return np.log(prior_) - np.log1p(-np.minimum(prior_, 1 - CERTAIN))
+        return log(prior_) - log1p(-np.minimum(prior_, 1 - CERTAIN))
     docs = _documents_of_prior(counts, prior)
     rest = counts.n_docs - docs if prior == "data" else np.ones(len(docs))
     some = rest > ROUNDING * counts.n_docs  # sums of fractional weights differ by rounding from those of the corpus
     with np.errstate(divide="ignore"):
-        return np.log(docs) - np.log(np.where(some, rest, 0.5))
+        return log(docs) - log(np.where(some, rest, 0.5))
 
 
 def _documents_of_prior(counts: Counts, prior: str) -> Floats:
@@ -337,7 +338,7 @@ def _presence_in_rest(model: Smoothing, counts: Counts) -> _Cells:
 def _evidence(presence: _Cells) -> tuple[_Cells, _Cells]:
     """log p and log (1 − p)."""
     seen, unseen = (np.clip(p, CERTAIN, 1 - CERTAIN) for p in (presence.seen, presence.unseen))
-    return _Cells(np.log(seen), np.log(unseen)), _Cells(np.log1p(-seen), np.log1p(-unseen))
+    return _Cells(log(seen), log(unseen)), _Cells(log1p(-seen), log1p(-unseen))
 
 
 def _linear_of_cells(cells: _Cells, pattern: Any, bias: Floats, link: str) -> Linear:

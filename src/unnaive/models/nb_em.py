@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
+from unnaive.base.elementary import exp, log, logsumexp
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -114,7 +114,7 @@ class NaiveBayesEM(IteratedModel):
             if objective - before <= self.tol * abs(objective):
                 break
             before = objective
-            shares = np.exp(joint - whole[:, None]) * mass[:, None]
+            shares = exp(joint - whole[:, None]) * mass[:, None]
             terms = own_terms + np.asarray((others.T @ shares).T)
             docs = own_docs + shares.sum(axis=0)
         return Linear(table, bias=prior)
@@ -122,10 +122,10 @@ class NaiveBayesEM(IteratedModel):
     def _maximise(self, terms: Floats, docs: Floats) -> tuple[Floats, Floats]:
         """log p(t|c) (n_classes, n_terms) and log p(c) (n_classes,) from sums over documents."""
         smoothed = terms + self.alpha
-        table = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+        table = log(smoothed) - log(smoothed.sum(axis=1, keepdims=True))
         with np.errstate(divide="ignore"):
             shares = docs if self.fit_prior else (docs > 0).astype(np.float64)
-            return table, np.log(shares / shares.sum())
+            return table, log(shares / shares.sum())
 
 
 def _has_missing(y: Any) -> bool:

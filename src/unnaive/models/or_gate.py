@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import expm1, log1p
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
 from unnaive.base.types import Arrays, Floats, Sparse
@@ -193,7 +194,7 @@ def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[Ter
     pushes = features.data * model.weights(features.indices)[class_index]
     others = pushes.sum() - pushes
     effects = [
-        TermEffect(int(term), float(count), float(push), float(-np.expm1(-push)), float(-np.expm1(-max(rest, 0.0))))
+        TermEffect(int(term), float(count), float(push), float(-expm1(-push)), float(-expm1(-max(rest, 0.0))))
         for term, count, push, rest in zip(features.indices, features.data, pushes, others, strict=True)
         if push > 0
     ]
@@ -217,7 +218,7 @@ def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
     """
     row = csr_array(model.sparse_weights[[class_index], :])
     order = np.lexsort((row.indices, -row.data))[:k]
-    return [Arc(int(row.indices[at]), float(-np.expm1(-row.data[at]))) for at in order]
+    return [Arc(int(row.indices[at]), float(-expm1(-row.data[at]))) for at in order]
 
 
 def gate_network(arcs: Sequence[Arc], class_name: str, terms: Sequence[str]) -> Network:
@@ -329,7 +330,7 @@ def _take_minus_log_of_rest(weights: Floats) -> None:
     array([0.00000000e+00, 1.00000000e-20, 6.93147181e-01])
     """
     np.negative(weights, out=weights)
-    np.log1p(weights, out=weights)
+    log1p(weights, out=weights)
     np.abs(weights, out=weights)  # turns −0 into 0
 
 

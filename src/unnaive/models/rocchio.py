@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadData
 from unnaive.base.settings import Settings, setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
@@ -28,12 +29,12 @@ from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_s
 def _log_idf(df: Floats, n_docs: float) -> Floats:
     """log(n / df); 0 for a term that no document has, or all, up to rounding: a norm would magnify it."""
     some = (df > 0) & (df < (1 - ROUNDING) * n_docs)
-    return np.log(np.where(some, n_docs / np.where(some, df, 1.0), 1.0))
+    return log(np.where(some, n_docs / np.where(some, df, 1.0), 1.0))
 
 
 IDFS: dict[str, Callable[[Floats, float], Floats | None]] = {
     "log": _log_idf,
-    "smooth": lambda df, n_docs: np.log((1 + n_docs) / (1 + df)) + 1,
+    "smooth": lambda df, n_docs: log((1 + n_docs) / (1 + df)) + 1,
     "none": lambda df, n_docs: None,
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
@@ -108,7 +109,7 @@ class Bernoulli:
         The states are `exclusive` classes, or the rest and one class.
         """
         p = (with_term + alpha) / (totals[:, None] + 2 * alpha)
-        return cls(log_state_prior(totals, exclusive=exclusive), np.log(p), np.log1p(-p))
+        return cls(log_state_prior(totals, exclusive=exclusive), log(p), log1p(-p))
 
     def over(self, taken: list[int]) -> tuple[Floats, Floats]:
         """Weights (states, taken) and biases (states,) of naive Bayes over some of the terms."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unnaive.base.elementary import log
 from unnaive.base.types import Floats
 
 NO_REST = 1e-300  # probability of "another class" if all documents have the class: its log-odds stay finite
@@ -27,4 +28,4 @@ def state_prior(totals: Floats, *, exclusive: bool = True) -> Floats:
 def log_state_prior(totals: Floats, *, exclusive: bool = True) -> Floats:
     """The logarithm of `state_prior`: a class without documents has −∞, so it is never predicted."""
     with np.errstate(divide="ignore"):
-        return np.log(state_prior(totals, exclusive=exclusive))
+        return log(state_prior(totals, exclusive=exclusive))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unnaive.base.elementary import log
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
@@ -104,7 +105,7 @@ class Estimates:
         p = (np.maximum(present, 0) + prior_cases * share[:, None, None]) / (np.maximum(parent_totals, 0) + prior_cases)
         q = (single + prior_cases * share) / (totals[:, None] + prior_cases)
         prior = log_state_prior(totals, exclusive=exclusive)
-        return cls(np.log(np.stack([1 - p, p], axis=4)), np.log(np.stack([1 - q, q], axis=2)), prior)
+        return cls(log(np.stack([1 - p, p], axis=4)), log(np.stack([1 - q, q], axis=2)), prior)
 
     def tree_logs(self, parents: Ids) -> Floats:
         """log P(own | parent, state) (states, k, 2, 2); a feature without a parent has the same values in both rows."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.log_functions import xlogy
 from unnaive.base.progress import report_classes
@@ -98,7 +99,7 @@ class FeatureTrees(Scorer):
         features = tuple(str(terms[term]) for term in self.terms[tree])
         class_name = classes[chosen]
         top = distinct_name("class" if self.link == "softmax" else class_name, features, f"class {class_name}")
-        prior, tables = np.exp(self.prior[tree]), np.exp(self.logs[tree])
+        prior, tables = exp(self.prior[tree]), exp(self.logs[tree])
         parents = [(0,) if parent < 0 else (0, int(parent) + 1) for parent in self.parents[tree]]
         shown = [tables[:, i, 0] if parent < 0 else tables[:, i] for i, parent in enumerate(self.parents[tree])]
         names_of_states = (states, *(("no", "yes") for _ in features))
@@ -222,7 +223,7 @@ def grow_tree(
     both = np.stack([_co_occurrence(presence[inside], weight[inside]) for inside in members])  # (states, k, k)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
-    logs = np.log(_conditionals(both, totals, parents, prior_cases))
+    logs = log(_conditionals(both, totals, parents, prior_cases))
     return parents, logs, log_state_prior(totals, exclusive=exclusive)
 
 

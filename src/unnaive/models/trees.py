@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.extras import import_extra
 from unnaive.base.progress import report_classes
@@ -190,7 +191,7 @@ def _log_shares(grown: Any, n_classes: int, seen: NDArray[Any]) -> Floats:
     """The log share of each class in each node (n_nodes, n_classes); classes without documents are in no node."""
     documents = np.zeros((grown.node_count, n_classes))
     documents[:, seen] = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
-    shares: Floats = np.log(documents + 1) - np.log(documents.sum(axis=1, keepdims=True) + n_classes)
+    shares: Floats = log(documents + 1) - log(documents.sum(axis=1, keepdims=True) + n_classes)
     return shares
 
 
@@ -199,5 +200,5 @@ def _log_odds(grown: Any, any_present: bool) -> Floats:
     documents = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
     if documents.shape[1] == 1:  # all documents, or none, have the class
         documents = np.hstack([0 * documents, documents] if any_present else [documents, 0 * documents])
-    odds: Floats = np.log(documents[:, 1:] + 1) - np.log(documents[:, :1] + 1)
+    odds: Floats = log(documents[:, 1:] + 1) - log(documents[:, :1] + 1)
     return odds

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import log
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids
 from unnaive.data.counts import Counts
@@ -68,7 +69,7 @@ class WordClusterNB(CountsModel):
     def _log_prob(self, sums: Floats) -> Floats:
         """log p(k|c) from occurrences of each cluster in each class (n_classes, n_clusters)."""
         smoothed = np.maximum(sums, 0) + self.alpha
-        logs: Floats = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+        logs: Floats = log(smoothed) - log(smoothed.sum(axis=1, keepdims=True))
         return logs
 
 
@@ -158,6 +159,6 @@ def _loss(sums: Floats, parts: Floats, cluster: int) -> Floats:
 def _purity(sums: Floats) -> Floats:
     """f(v) = Σ_c v_c log v_c − v_• log v_• of each row: 0 for a cluster of one class, else negative."""
     total = sums.sum(axis=1)
-    inside: Floats = (sums * np.log(np.where(sums > 0, sums, 1.0))).sum(axis=1)
-    purity: Floats = inside - total * np.log(np.where(total > 0, total, 1.0))
+    inside: Floats = (sums * log(np.where(sums > 0, sums, 1.0))).sum(axis=1)
+    purity: Floats = inside - total * log(np.where(total > 0, total, 1.0))
     return purity

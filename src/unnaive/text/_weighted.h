@@ -1,8 +1,9 @@
 // Weighted cells of a document, and sublinear counts; for _weighted_rows.h.
 #pragma once
 #include <array>
-#include <cmath>
 #include <cstdint>
+
+#include "../base/_log.h"
 
 namespace unnaive {
 
@@ -18,16 +19,16 @@ struct Weighted {
 class LogCounts {
  public:
   LogCounts() {
-    for (size_t n = 1; n < table_.size(); ++n) table_[n] = 1.0 + std::log(static_cast<double>(n));
+    for (size_t n = 1; n < table_.size(); ++n) table_[n] = 1.0 + log_of(static_cast<double>(n));
   }
   double operator()(int32_t n) const {
     const auto at = static_cast<uint32_t>(n);
-    return at < table_.size() ? table_[at] : 1.0 + std::log(static_cast<double>(at));
+    return at < table_.size() ? table_[at] : 1.0 + log_of(static_cast<double>(at));
   }
   double operator()(double n) const {
     if (!(n >= 1)) return n > 0 ? n : 0.0;
     const bool small = n < static_cast<double>(table_.size()) && n == static_cast<double>(static_cast<int>(n));
-    return small ? table_[static_cast<size_t>(n)] : 1.0 + std::log(n);
+    return small ? table_[static_cast<size_t>(n)] : 1.0 + log_of(n);
   }
 
  private:

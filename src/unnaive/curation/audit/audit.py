@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unnaive.base.elementary import exp
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.types import Ids, Sparse
 from unnaive.curation.audit.audit_input import AuditData
@@ -230,7 +231,7 @@ def label_error_findings(
     for index in evidence.ranking()[:most].tolist():
         rival, given_class = int(evidence.rival[index]), int(evidence.given[index])
         terms = disagreeing_terms(model, index, rival, given_class, vocabulary)
-        p_rival, p_given = np.exp(evidence.log_rival[index]), np.exp(evidence.log_given[index])
+        p_rival, p_given = float(exp(evidence.log_rival[index])), float(exp(evidence.log_given[index]))
         because = f"; terms in favour of {data.classes[rival]!r}: {', '.join(terms)}" if terms else ""
         yield data.finding(
             rows[index],

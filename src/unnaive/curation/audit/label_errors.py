@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import expm1
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
@@ -54,7 +55,7 @@ class LabelEvidence:
     @property
     def suspicion(self) -> Floats:
         """1 − p(given); 0 for a document whose label cannot be checked."""
-        return np.where(self.judged, -np.expm1(self.log_given), 0.0)
+        return np.where(self.judged, -expm1(self.log_given), 0.0)
 
     @property
     def disagrees(self) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import product
 from unnaive.data.targets import one_label_matrix
@@ -110,14 +111,14 @@ class LeaveOneOut:
             else np.zeros(len(terms))
         )
         total = self.class_totals[c] - in_class * len(terms)
-        logs: Floats = np.log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
+        logs: Floats = log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
         return logs
 
     def _weights(self) -> Sparse | Floats:
         """log(1 + n_ct / (n_c γ (n_t − 1))) (n_terms, n_classes), for documents of other classes than c."""
         table = self.class_df
         by_cell = np.repeat(np.maximum(self.class_totals, 1.0), np.diff(table.indptr))
-        logs = np.log1p(table.data / (by_cell * self.strength * np.maximum(self.df[table.indices] - 1, 1.0)))
+        logs = log1p(table.data / (by_cell * self.strength * np.maximum(self.df[table.indices] - 1, 1.0)))
         weights = csr_array((logs, table.indices, table.indptr), table.shape).T
         if table.shape[0] * table.shape[1] <= DENSE_CELLS:
             return np.ascontiguousarray(weights.toarray())
@@ -131,11 +132,11 @@ class LeaveOneOut:
         else:
             scores = product(documents, weights)
         targets = self.targets[rows]
-        prior = np.log(np.maximum(self.class_docs, 1e-300))
+        prior = log(np.maximum(self.class_docs, 1e-300))
         scores += prior
         scores[np.arange(len(rows)), targets] = self._own_scores(rows)
         scores[:, self.class_docs == 0] = -np.inf
-        scores -= np.log(max(self.X.shape[0] - 1, 1))
+        scores -= log(max(self.X.shape[0] - 1, 1))
         scores /= np.sqrt(np.maximum(np.diff(documents.indptr), 1))[:, None]
         return scores
 
@@ -146,11 +147,11 @@ class LeaveOneOut:
         targets = self.targets[rows]
         total = np.repeat(np.maximum(self.class_totals[targets] - lengths, 1.0), lengths)
         rest = self.df[self.X.indices[entries]] - 1
-        logs = np.log1p((self.own_df[entries] - 1) / (total * self.strength * rest))
+        logs = log1p((self.own_df[entries] - 1) / (total * self.strength * rest))
         sums = np.bincount(np.repeat(np.arange(len(rows)), lengths), logs, minlength=len(rows))
         left = self.class_docs[targets] - 1
         # a class of one document is unknown without it
-        return np.where(left > 0, sums + np.log(np.maximum(left, 1)), -np.inf)
+        return np.where(left > 0, sums + log(np.maximum(left, 1)), -np.inf)
 
 
 def _cells(table: Sparse, rows: Ids, columns: NDArray[np.integer]) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.labelling.dense_columns import DenseColumns, FieldColumns
@@ -75,7 +76,7 @@ class TextPool:
         self.classes: list[str] = []
         self.labels: dict[int, tuple[str, ...]] = {}
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
-        self._idf = 1 + np.log((len(self) + 1) / (df + 1))
+        self._idf = 1 + log((len(self) + 1) / (df + 1))
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
         self.field_vectors = FieldColumns.of(texts, rule or TokenRule(), threads)
         self.documents = self.weighted(self.X, self.vector_rows(texts))  # the features of the linear model
@@ -162,10 +163,10 @@ class TextPool:
         """log p(t|c)/p(t|D) of each term for a class (n_terms,); all 0 for an unknown class."""
         counts = self.counts_of(class_index)
         total = counts.sum()
-        weights = np.full(len(counts), np.log(self.beta) if total else 0.0, np.float32)
+        weights = np.full(len(counts), log(self.beta) if total else 0.0, np.float32)
         seen = np.flatnonzero(counts)
         ratio = (1 - self.beta) * counts[seen] / (total * self.background[seen]) + self.beta
-        weights[seen] = np.log(ratio)
+        weights[seen] = log(ratio)
         return weights
 
     def evidence(self, class_index: int) -> Floats32:
@@ -188,7 +189,7 @@ class TextPool:
     def _prior(self, size: Any, labelled: Any) -> Floats:
         """The prior of classes with `size` of the `labelled` texts."""
         rest = labelled - size + 1 if self.multilabel else labelled + len(self.classes)
-        return np.asarray(np.log((size + 1) / rest), np.float64)
+        return np.asarray(log((size + 1) / rest), np.float64)
 
     def scores(self, class_index: int) -> Floats32:
         """The scores of a class (n_texts,), divided by √length, since naive Bayes is overconfident on long texts."""
@@ -242,7 +243,7 @@ class TextPool:
             background = self.background[X.indices]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(total > 0, (1 - self.beta) * left / (total * background) + self.beta, 1.0)
-            column = np.bincount(owner, np.log(ratio), minlength=len(texts))
+            column = np.bincount(owner, log(ratio), minlength=len(texts))
             alone = in_class & (len(self._rows[index]) == 1) & (label not in self._hints)
             prior = self._prior(len(self._rows[index]) - in_class, len(self.labels) - labelled)
             scores[:, index] = np.where(alone, -np.inf, (column + prior) * scale)
@@ -267,7 +268,7 @@ class TextPool:
         scores = np.where(np.isfinite(scores), scores, -1e3)
         scores -= scores.max(axis=1, keepdims=True)
         right_scores = scores[np.arange(len(right)), right]
-        losses = [np.log(np.exp(scores * t).sum(axis=1)).sum() - t * right_scores.sum() for t in TEMPERATURES]
+        losses = [log(exp(scores * t).sum(axis=1)).sum() - t * right_scores.sum() for t in TEMPERATURES]
         return float(TEMPERATURES[int(np.argmin(losses))])
 
     def probabilities(self, text: int, temperature: float = 1.0) -> dict[str, float]:
@@ -275,9 +276,9 @@ class TextPool:
         scores = self.scores_of(text)
         values = np.array(list(scores.values())) * temperature
         if self.multilabel:
-            shares = 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+            shares = 1 / (1 + exp(-np.clip(values, -50, 50)))
         else:
-            shares = np.exp(values - values.max(initial=-np.inf))
+            shares = exp(values - values.max(initial=-np.inf))
             shares = shares / shares.sum() if len(shares) else shares
         by_class = dict(zip(scores, shares.tolist(), strict=True))
         return dict(sorted(by_class.items(), key=lambda item: -item[1]))

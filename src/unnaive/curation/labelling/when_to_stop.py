@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log, log1p
 from unnaive.base.types import Floats
 from unnaive.curation.labelling.agreement import cohen_kappa
 from unnaive.curation.labelling.label_model import LinearLearner, n_folds
@@ -156,8 +157,8 @@ def outlook(labels_given: Sequence[int], right: Sequence[bool], now: int, *, gai
     n, hit = np.maximum(np.asarray(labels_given, np.float64), 1.0), np.asarray(right, bool)
     a, b, c = (axis.ravel() for axis in np.meshgrid(*GRID, indexing="ij"))
     curve = np.clip(a[:, None] - b[:, None] * n[None, :] ** -c[:, None], 1e-3, 1 - 1e-3)
-    log_likelihood = np.where(hit, np.log(curve), np.log1p(-curve)).sum(axis=1)
-    weight = np.exp(log_likelihood - log_likelihood.max())
+    log_likelihood = np.where(hit, log(curve), log1p(-curve)).sum(axis=1)
+    weight = exp(log_likelihood - log_likelihood.max())
     weight /= weight.sum()
     here = np.clip(a - b * float(now) ** -c, 0, 1)
     rest = a - here - gain

@@ -7,7 +7,6 @@ z_t = tf(n_t)·idf_t over the terms of the part, added in ascending order of ids
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import log
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Floats, Ids, Label
 from unnaive.interop.export.declared_parts import CannotExport, check_declared
@@ -188,7 +188,7 @@ def _set_limits(fitted: FittedModel) -> dict[float, tuple[float, list[float]]]:
 
 def log_counts() -> list[float]:
     """1 + log n for n below LOG_COUNTS, as the kernel computes them; 0 for 0."""
-    return [0.0, *(1.0 + math.log(n) for n in range(1, LOG_COUNTS))]
+    return [0.0, *(1.0 + log(np.arange(1, LOG_COUNTS))).tolist()]
 
 
 def character_tables() -> dict[str, str]:

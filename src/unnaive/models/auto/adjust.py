@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import exp, logaddexp
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.log_functions import softmax_rows
 from unnaive.base.types import Floats, Sparse
@@ -110,10 +111,10 @@ def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
     >>> find_residuals(np.zeros((1, 2)), np.array([[1.0, 0.0]]), "one-of-all")
     array([[ 0.25, -0.25]])
     """
-    away = np.exp(-np.logaddexp(0.0, scores))  # σ(−s)
+    away = exp(-logaddexp(0.0, scores))  # σ(−s)
     residuals: Floats = labels - (1 - away)
     if link == "one-of-all":
-        residuals = (labels - softmax_rows(-np.logaddexp(0.0, -scores))) * away
+        residuals = (labels - softmax_rows(-logaddexp(0.0, -scores))) * away
     return residuals
 
 

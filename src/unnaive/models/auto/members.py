@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import log
 from unnaive.base.lazy import lazy_property
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Singles, Sparse, Weights
@@ -138,7 +139,7 @@ class Training:
             weights += rest.of_class[:, None]
         else:
             rest_terms = table.sum(axis=0) - table + alpha
-            weights = np.log(rest_terms) - np.log(rest_terms.sum(axis=1, keepdims=True))
+            weights = log(rest_terms) - log(rest_terms.sum(axis=1, keepdims=True))
         return np.asarray(weights.mean(axis=0) - weights)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
+from unnaive.base.elementary import exp, logaddexp
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import rarest_classes, split_folds
@@ -148,7 +149,7 @@ def _weigh_vectors(
             total = np.asarray(sum(factor * margins for factor, margins in zip(tried, scores, strict=True)))
             slope, levels = fit_log_odds(total, Y, weight)
             odds = slope * total + levels
-            by_document = (np.logaddexp(0.0, odds) - truth * odds).mean(axis=1)
+            by_document = (logaddexp(0.0, odds) - truth * odds).mean(axis=1)
             losses.append((float(np.average(by_document, weights=weight)), say))
         factors[number] *= min(losses)[1]
     return factors
@@ -184,8 +185,8 @@ def fit_log_odds(scores: Floats, Y: Sparse, weight: Floats | None = None) -> tup
     def objective(point: Floats) -> tuple[float, Floats]:
         slope, level, class_level = point[0], point[1], point[2:]
         odds = slope * scores + (level + class_level)
-        losses = times * (np.logaddexp(0.0, odds) - truth * odds)
-        slopes = times * (1.0 / (1.0 + np.exp(np.clip(-odds, -500.0, 500.0))) - truth)
+        losses = times * (logaddexp(0.0, odds) - truth * odds)
+        slopes = times * (1.0 / (1.0 + exp(np.clip(-odds, -500.0, 500.0))) - truth)
         by_class = slopes.sum(axis=0)
         gradient = np.concatenate([[(slopes * scores).sum(), by_class.sum()], by_class + SHRINK * class_level])
         return (losses.sum() + SHRINK / 2 * (class_level**2).sum()) / n, gradient / n

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids
 from unnaive.learning.fit_calibration import least_loss_scale
@@ -131,11 +132,11 @@ def _least_log_loss(
             z += np.multiply(member_scores, weight, out=product)
         top = z.max(axis=0)
         z -= top
-        np.exp(z, out=z)
+        exp(z, out=z)
         sums = z.sum(axis=0)
         z *= times / sums
         away = point - drawn
-        whole = float(times @ (np.log(sums) + top) - point @ reached + shrink / 2 * away @ away)
+        whole = float(times @ (log(sums) + top) - point @ reached + shrink / 2 * away @ away)
         return whole, z
 
     value, p = loss_at(point)  # the probabilities of each document times its weight
@@ -187,7 +188,7 @@ def fit_saturation(scores: Floats, soft_targets: Floats, *, shrink: float) -> tu
     starts = np.array([[0.0, LOWEST / 2], [0.0, 0.0]])
     minima = [_descend_saturation(by_class, targets, shrink, start) for start in starts]
     _, point = min(minima, key=lambda minimum: minimum[0])
-    return float(np.exp(point[0])), float(point[1])
+    return float(exp(point[0])), float(point[1])
 
 
 def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point: Floats) -> tuple[float, Floats]:
@@ -201,15 +202,15 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
     scaled, above, below, slopes, product = (np.empty(by_class.shape) for _ in range(5))  # new ones each time take long
 
     def derivatives(point: Floats) -> tuple[float, Floats, Floats]:
-        np.multiply(by_class, np.exp(point[0]), out=scaled)
+        np.multiply(by_class, exp(point[0]), out=scaled)
         np.subtract(-point[1], scaled, out=below)  # −u, u = k·s + b
-        np.exp(np.minimum(below, LARGEST_EXP, out=below), out=below)
+        exp(np.minimum(below, LARGEST_EXP, out=below), out=below)
         np.add(below, 1.0, out=above)
-        loss = np.vdot(targets, np.log(above, out=product))  # Σ targets · −log σ(u)
+        loss = np.vdot(targets, log(above, out=product))  # Σ targets · −log σ(u)
         np.divide(1.0, above, out=above)  # σ(u)
         np.multiply(below, above, out=below)  # σ(−u), the slope of log σ(u)
         sums = above.sum(axis=0)
-        loss += float(whole @ np.log(sums))
+        loss += float(whole @ log(sums))
         p = np.multiply(above, whole / sums, out=product)
         np.multiply(np.subtract(p, targets, out=slopes), below, out=slopes)
         p_below = np.multiply(p, below, out=product)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log, log1p
 from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
@@ -140,15 +141,15 @@ def subtree_likelihood(logs: Floats, table: Floats) -> SubtreeLikelihood:
     The maximum is factored out against underflow.
     """
     top = logs.max(axis=1)
-    below = np.exp(logs - top[:, None])
+    below = exp(logs - top[:, None])
     mixed = below[:, None, 0] * (1 - table)[..., None] + below[:, None, 1] * table[..., None]
-    return SubtreeLikelihood(below, np.log(mixed) + top[:, None])
+    return SubtreeLikelihood(below, log(mixed) + top[:, None])
 
 
 def _log_bits(chances: Floats, bits: Floats) -> Floats:
     """log Π_j p_j^b (1 − p_j)^(1 − b): (starts, 2, features), (codes, features) → (starts, 2, codes)."""
-    absent = np.log1p(-chances)
-    logs: Floats = (np.log(chances) - absent) @ bits.T + absent.sum(axis=2, keepdims=True)
+    absent = log1p(-chances)
+    logs: Floats = (log(chances) - absent) @ bits.T + absent.sum(axis=2, keepdims=True)
     return logs
 
 

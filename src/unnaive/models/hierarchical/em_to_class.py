@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
@@ -62,7 +63,7 @@ class ToClass:
         return self._log_likelihood(self._upward(tables)[0][-1])
 
     def _log_likelihood(self, inside: Floats) -> Floats:
-        likelihood: Floats = np.log(inside) @ self.positive + np.log1p(-inside) @ self.negative
+        likelihood: Floats = log(inside) @ self.positive + log1p(-inside) @ self.negative
         return likelihood
 
     def _step(self, tables: StartTables) -> tuple[StartTables, Floats]:

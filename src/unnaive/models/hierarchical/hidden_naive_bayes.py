@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, logit
 
+from unnaive.base.elementary import log, log1p, logaddexp, logistic
 from unnaive.base.types import Floats
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import Cases, FeatureRows, distinct_rows
@@ -70,8 +70,9 @@ class HiddenNaiveBayes:
         """The posterior of each member (members, n)."""
         rows, row_of = distinct_rows(evidence)
         outside, inside = np.moveaxis(self.log_given_class(rows), 1, 0)
-        odds = inside - outside + logit(np.clip(self.prior, TINY, 1 - TINY))
-        posteriors: Floats = np.clip(expit(odds), TINY, 1 - TINY)
+        prior = np.clip(self.prior, TINY, 1 - TINY)
+        odds = inside - outside + log(prior) - log1p(-prior)
+        posteriors: Floats = np.clip(logistic(odds), TINY, 1 - TINY)
         return posteriors[:, row_of]
 
     def log_given_class(self, evidence: FeatureRows) -> Floats:
@@ -81,9 +82,7 @@ class HiddenNaiveBayes:
         chances: list[Floats] = []
         for number, node in enumerate(self.tree):
             below = list(node.features)
-            logs: Floats = (
-                np.log(features[:, :, below]) @ present[below] + np.log1p(-features[:, :, below]) @ absent[below]
-            )
+            logs: Floats = log(features[:, :, below]) @ present[below] + log1p(-features[:, :, below]) @ absent[below]
             for child in node.hidden:
                 logs += chances[child]
             if number < len(self.tree) - 1:
@@ -92,8 +91,8 @@ class HiddenNaiveBayes:
 
     def log_features(self, rows: FeatureRows) -> Floats:
         """log P(features) of rows, by the first member: the class summed out (n,)."""
-        sides = np.log(np.clip([1 - self.prior, self.prior], TINY, 1))
-        logs: Floats = np.logaddexp(*(self.log_given_class(rows)[0] + sides[:, None]))
+        sides = log(np.clip([1 - self.prior, self.prior], TINY, 1))
+        logs: Floats = logaddexp(*(self.log_given_class(rows)[0] + sides[:, None]))
         return logs
 
     def network(self, names: list[str], class_name: str, member: int = 0) -> Network:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.types import Arrays, Floats, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
@@ -144,7 +145,7 @@ def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None)
 
 
 def _log_odds(posterior: Floats) -> Floats:
-    odds: Floats = np.round(np.log(posterior) - np.log1p(-posterior), DECIMALS)
+    odds: Floats = np.round(log(posterior) - log1p(-posterior), DECIMALS)
     return odds
 
 
@@ -157,7 +158,7 @@ def log_likelihood(network: AnyNetwork, cases: Cases) -> float:
 def conditional_log_likelihood(network: AnyNetwork, cases: Cases) -> float:
     """CLL = Σ_i log P(c_i | f_i)."""
     inside: Floats = network.member_posteriors(cases.rows)[0]
-    return float(cases.positive @ np.log(inside) + cases.negative @ np.log1p(-inside))
+    return float(cases.positive @ log(inside) + cases.negative @ log1p(-inside))
 
 
 def description_length(network: AnyNetwork, cases: Cases) -> float:
@@ -174,7 +175,7 @@ def conditional_description_length(network: AnyNetwork, cases: Cases) -> float:
 
 
 def _price(network: AnyNetwork, cases: Cases) -> float:
-    return float(np.log(max(cases.total, 1)) / 2 * network.n_parameters)
+    return float(log(max(cases.total, 1)) / 2 * network.n_parameters)
 
 
 NETWORK_SCORES: dict[str, Callable[[AnyNetwork, Cases], float]] = {

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows, distinct_rows
@@ -81,7 +82,7 @@ class HiddenTree:
         """log P(features) of known rows: features are independent roots (n,)."""
         p = np.clip(self.features, TINY, 1 - TINY)
         present = rows.astype(np.float64)
-        logs: Floats = present @ np.log(p) + (1 - present) @ np.log1p(-p)
+        logs: Floats = present @ log(p) + (1 - present) @ log1p(-p)
         return logs
 
     def _if_known(self, rows: FeatureRows) -> Floats:

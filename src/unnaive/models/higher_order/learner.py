@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
+from unnaive.base.elementary import log1p
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
@@ -322,7 +323,7 @@ def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
     if name != "tfidf":
         return Weighting(name, norm=norm)
     df = document_frequency(X)
-    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)), norm=norm)
+    return Weighting("log", idf=log1p(X.shape[0] / np.maximum(df, 1)), norm=norm)
 
 
 def path_documents(X: Sparse, weights: str, norm: str | None = None) -> Sparse:

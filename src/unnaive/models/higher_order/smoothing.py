@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.data.weighting import Weighting
@@ -30,10 +31,10 @@ class Events:
         """
         p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
         if not self.absence:
-            return np.log(p, out=p).T, np.zeros(p.shape[1])
+            return log(p, out=p).T, np.zeros(p.shape[1])
         absent = np.negative(p)
-        np.log1p(absent, out=absent)
-        weights = np.log(p, out=p)
+        log1p(absent, out=absent)
+        weights = log(p, out=p)
         weights -= absent
         return weights.T, absent.sum(axis=0)
 
@@ -115,7 +116,7 @@ def exclusive_scorer(probability: Floats, masses: Floats, events: Events) -> Lin
     """Log joint probabilities of exclusive classes, from P(t|c) (n_terms, n_classes) and their masses."""
     weights, constant = events.evidence(probability)
     with np.errstate(divide="ignore"):
-        prior = np.log(masses) - np.log(masses.sum())
+        prior = log(masses) - log(masses.sum())
     return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
 
 
@@ -126,5 +127,5 @@ def one_vs_rest_scorer(inside: Floats, outside: Floats, masses: Floats, everythi
     """
     (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
     with np.errstate(divide="ignore"):
-        prior = np.clip(np.log(masses) - np.log(everything - masses), -NO_ODDS, NO_ODDS)
+        prior = np.clip(log(masses) - log(everything - masses), -NO_ODDS, NO_ODDS)
     return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")

@@ -169,7 +169,7 @@ def group_numbers(n_labels: int, levels: int | None) -> list[int]:
     ([], [8], [128], [64, 8192])
     """
     levels = levels or (1 if n_labels < 1000 else 2 if n_labels < 1 << 16 else 3)
-    bits = int(np.log2(max(n_labels, 1)))
+    bits = max(n_labels, 1).bit_length() - 1
     powers = dict.fromkeys(round(bits * level / levels + 1e-9) for level in range(1, levels))
     return [1 << power for power in powers if power]
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp, expm1, log, logaddexp
 from unnaive.base.errors import choose, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
@@ -144,7 +145,7 @@ class LabelTreeScorer(Scorer):
         """Convert log-probabilities to scores of the link."""
         if self.link == "softmax":
             return log_p
-        return np.asarray(log_p - np.log(-np.expm1(np.minimum(log_p, -1e-12))))
+        return np.asarray(log_p - log(-expm1(np.minimum(log_p, -1e-12))))
 
     def _steps(self) -> list[tuple[Ids, Ids]]:
         """For every level, the borders of the groups above it and of its own groups."""
@@ -307,7 +308,7 @@ def _read_ends(values: NDArray[Any], n_labels: int) -> Ids:
 
 def log_sigmoid(values: Floats) -> Floats:
     """log 1/(1 + e^−x), exact also where e^−x overflows."""
-    return -np.logaddexp(0.0, -values)
+    return -logaddexp(0.0, -values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +380,6 @@ def _log_totals(parts: list[_Places], sizes: list[Floats], scale: float, n_docs:
         np.maximum.at(highest, places.documents, scale * places.paths)
     total = np.zeros(n_docs)
     for places, size in zip(parts, sizes, strict=True):
-        share = size * np.exp(scale * places.paths - highest[places.documents])
+        share = size * exp(scale * places.paths - highest[places.documents])
         total += np.bincount(places.documents, share, minlength=n_docs)
-    return np.asarray(highest + np.log(total))
+    return np.asarray(highest + log(total))

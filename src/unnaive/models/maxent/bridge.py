@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import logsumexp
 
+from unnaive.base.elementary import exp, log, logsumexp
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats
 from unnaive.linear.linear import Linear
@@ -85,4 +85,5 @@ def _row_log_sum(model: Linear, c: int) -> float:
         return float(logsumexp(row + _or_zeros(model.term_offset, model.n_terms)))
     seen = model.sparse_weights.data[model.sparse_weights.indptr[c] : model.sparse_weights.indptr[c + 1]]
     # cells without an arc contribute exp(0) each
-    return float(logsumexp(np.append(seen, 0.0), b=np.append(np.ones(len(seen)), model.n_terms - len(seen))))
+    top = max(float(seen.max(initial=0.0)), 0.0)
+    return float(log(exp(seen - top).sum() + (model.n_terms - len(seen)) * exp(-top)) + top)

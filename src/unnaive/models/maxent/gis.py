@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.special import log_softmax
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
+from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Sparse
 from unnaive.data import products
 from unnaive.data.weighting import Weighting
@@ -71,7 +72,7 @@ class Scaling:
         self.targets, self.weight = targets.astype(np.int32), np.asarray(weight, np.float64)
         masses = np.bincount(targets, weights=weight, minlength=n_classes)
         with np.errstate(divide="ignore"):
-            self.offset = np.log(masses / masses.sum() if prior else np.sign(masses))
+            self.offset = log(masses / masses.sum() if prior else np.sign(masses))
         self.in_bayes_form = weighting.norm == "l1" and not prior
         self.longest = float(max(Z.sum(axis=1).max(initial=0.0), SMALLEST))
         self.first = aligned_zeros(len(self.observed)) if start is None else self._weights_of(start)
@@ -109,7 +110,7 @@ class Scaling:
         np.maximum(expected, SMALLEST, out=expected)
         np.divide(self.observed, expected, out=expected)
         expected[self.absent] = 1.0
-        np.log(expected, out=expected)
+        log(expected, out=expected)
         if not isclose(self.longest, 1.0, rel_tol=1e-12):  # rounding of unit-length rows is not worth a pass
             expected /= self.longest
         return np.add(weights, expected, out=expected)
@@ -247,9 +248,9 @@ class CellDocuments:
         self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats
     ) -> tuple[float, Floats]:
         """The specification of the native pass, which agrees up to rounding."""
-        log_posteriors = log_softmax(self.scores(weights) + offset, axis=1)
+        log_posteriors = log_softmax(self.scores(weights) + offset)
         likelihood = float(documents @ log_posteriors[np.arange(len(targets)), targets])
-        posteriors = np.exp(log_posteriors) * documents[:, None]
+        posteriors = exp(log_posteriors) * documents[:, None]
         table = (self.in_rows.T @ posteriors).ravel()
         terms = np.repeat(np.arange(len(self.cells.lists)), np.diff(self.cells.starts))
         return likelihood, np.concatenate([table, (self.in_lists.T @ posteriors)[terms, self.cells.classes]])

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import exp, log, logaddexp
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.products import ThinProducts
 
@@ -154,9 +155,9 @@ def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:
     def loss(scores: Floats) -> tuple[float, Floats]:
         shifted = scores - scores.max(axis=1, keepdims=True)
         target_scores = shifted[rows, targets]
-        residual = np.exp(shifted, out=shifted)
+        residual = exp(shifted, out=shifted)
         totals = residual.sum(axis=1)
-        value = dot(weight, np.log(totals) - target_scores)
+        value = dot(weight, log(totals) - target_scores)
         residual *= (weight / totals)[:, None]
         residual[rows, targets] -= weight
         return value, residual
@@ -170,9 +171,9 @@ def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
     weight_of = weight[rows]
 
     def loss(scores: Floats) -> tuple[float, Floats]:
-        log_rest = -np.logaddexp(0.0, scores)  # log (1 − p)
+        log_rest = -logaddexp(0.0, scores)  # log (1 − p)
         value = -dot(weight, log_rest.sum(axis=1)) - dot(weight_of, scores[rows, classes])
-        residual = np.exp(scores + log_rest, out=log_rest)
+        residual = exp(scores + log_rest, out=log_rest)
         residual *= weight[:, None]
         residual[rows, classes] -= weight_of
         return value, residual

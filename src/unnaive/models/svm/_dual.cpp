@@ -18,6 +18,7 @@
 #include "../../base/_avx2.h"
 #include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
+#include "../../base/_log.h"
 #include "../../data/_scratch.h"
 #include "_dual_hinge.h"
 #include "_dual_jobs.h"

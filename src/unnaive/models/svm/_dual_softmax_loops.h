@@ -46,7 +46,7 @@ inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
     store(s.moved + v, power);
     add_lanes(sums, power);
   }
-  const double sum = total(sums), log_sum = __builtin_log(sum) + top;
+  const double sum = total(sums), log_sum = unnaive::log_of(sum) + top;
   for (int64_t v = 0; v < s.width; v += kStep) {
     store(s.moved + v, load(s.moved + v) / sum);
     store(s.logs + v, load(s.scores + v) - log_sum);
@@ -157,7 +157,7 @@ inline SoftmaxValue softmax_value(const SoftmaxState<Value, Vector>& s, int64_t 
     const double p = lane_of(posterior, c), score = lane_of(s.scores, c);
     if (!(p > 0)) continue;
     squares -= p * (score - lane_of(offset, c));
-    gap += p * (__builtin_log(p) - score);
+    gap += p * (unnaive::log_of(p) - score);
   }
   return {penalty * (log_sum - lane_of(s.scores, y)), 0.5 * penalty * squares, penalty * gap};
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unnaive.base.elementary import log
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -34,11 +35,11 @@ def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     refuse_full_table(counts.n_classes, counts.n_terms, "the log-count ratio")
     cells = counts.class_terms
     totals, smoothing = np.asarray(cells.sum(axis=1), np.float64), alpha * counts.n_terms
-    of_class = np.log(counts.terms.sum() - totals + smoothing) - np.log(totals + smoothing)
-    unseen = np.log(alpha) - np.log(counts.terms + alpha)
+    of_class = log(counts.terms.sum() - totals + smoothing) - log(totals + smoothing)
+    unseen = log(alpha) - log(counts.terms + alpha)
     ratio: Floats = unseen + of_class[:, None]
     # most terms are in few classes: for all other classes the logarithm depends only on the term
-    seen = np.log(cells.data + alpha) - np.log(counts.terms[cells.indices] - cells.data + alpha)
+    seen = log(cells.data + alpha) - log(counts.terms[cells.indices] - cells.data + alpha)
     rows = np.repeat(np.arange(counts.n_classes), np.diff(cells.indptr))
     ratio[rows, cells.indices] = seen + of_class[rows]
     return ratio

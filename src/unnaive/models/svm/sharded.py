@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack
 
+from unnaive.base.elementary import log
 from unnaive.base.progress import shard_events
 from unnaive.base.settings import setting
 from unnaive.base.thread_count import thread_count
@@ -215,7 +216,7 @@ class ShardTask:
         outside = self.df[columns] - inside + 2 * self.alpha
         total = np.asarray(self.class_df.sum(axis=1), np.float64) + self.alpha * n_terms
         others = float(self.df.sum()) - total + 2 * self.alpha * n_terms
-        ratio: Floats = np.log(inside) - np.log(outside) + (np.log(others) - np.log(total))[:, None]
+        ratio: Floats = log(inside) - log(outside) + (log(others) - log(total))[:, None]
         return ratio
 
     def solve(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import exp, log
 from unnaive.base.types import Floats, Sparse
 
 SolverProgress = Callable[[int, float, int], None]  # passes so far, violation in the last pass, solved classes
@@ -263,7 +264,7 @@ class _Softmax:
         terms, values = self.Z.indices[inside], self.Z.data[inside]
         scores = self.offset[d] + self.bias + values @ self.weights[terms]
         logs = scores - _log_sum(scores)
-        expected, before, penalty = np.exp(logs), self.posterior[d], self.penalty[d]
+        expected, before, penalty = exp(logs), self.posterior[d], self.penalty[d]
         apart = float(((before - expected) ** 2 / (expected + 1e-300)).sum())
         self.violation[d] = penalty * min(apart, LARGEST_DIVERGENCE)
         self.loss[d] = -penalty * logs[self.targets[d]]
@@ -284,7 +285,7 @@ class _Softmax:
         sums, one_hot = _log_sum(scores), self.own[live]
         loss = penalty * (sums - (one_hot * scores).sum(axis=1))
         squares = 0.5 * penalty * ((one_hot - p) * learnt).sum(axis=1)
-        logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+        logs = log(np.where(p > 0, p, 1.0))
         gap = penalty * (sums + (p * (logs - scores)).sum(axis=1))
         return float(loss.sum()), float(squares.sum()), float(gap.sum())
 
@@ -301,12 +302,12 @@ def best_posterior(scores: Floats, logs: Floats, before: Floats, Q: float) -> Fl
     True
     """
     target, first = scores + Q * before, np.inf
-    p = np.exp(logs)
+    p = exp(logs)
     for _ in range(MOST_STEPS):
         slope, rest = 1 / (1 + Q * p), target - logs - Q * p
         shift = (p.sum() - 1 + (p * slope * rest).sum()) / (p * slope).sum()
         logs = np.minimum(logs + slope * (rest - shift), 0.0)
-        p, last = np.exp(logs), p
+        p, last = exp(logs), p
         changed = float(np.abs(p - last).sum())
         first = changed if first == np.inf else first
         if changed <= 1e-3 * first or changed <= 1e-13:
@@ -324,4 +325,4 @@ def _documents(values: NDArray[Any], terms: NDArray[np.int32], starts: NDArray[n
 def _log_sum(scores: Floats) -> Any:
     """log Σ exp over the last axis."""
     top = scores.max(axis=-1, keepdims=True)
-    return np.log(np.exp(scores - top).sum(axis=-1)) + top[..., 0]
+    return log(exp(scores - top).sum(axis=-1)) + top[..., 0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.elementary import exp, log, logaddexp
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Floats
 from unnaive.evaluation.recall_threshold import RecallThreshold
@@ -121,7 +122,7 @@ def probability_of(log_odds: float) -> float:
     >>> probability_of(0.0), probability_of(-np.inf)
     (0.5, 0.0)
     """
-    return float(np.exp(-np.logaddexp(0.0, -log_odds)))
+    return float(exp(-logaddexp(0.0, -log_odds)))
 
 
 def filter_page(report: FilterReport) -> str:
@@ -187,7 +188,7 @@ def group_bins(histogram: Any) -> tuple[Floats, Floats]:
 
 
 def _probability_ticks(edges: Floats) -> list[tuple[float, str]]:
-    places = [(float(np.log(p / (1 - p))), p) for p in PROBABILITIES]
+    places = [(float(log(p / (1 - p))), p) for p in PROBABILITIES]
     inside = [(position, format_odds(position)) for position, _ in places if edges[0] <= position <= edges[-1]]
     return inside or [(float(edge), format_odds(float(edge))) for edge in (edges[0], edges[-1])]
 

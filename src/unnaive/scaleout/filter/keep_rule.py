@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.elementary import expm1, log, log1p, logsumexp
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.types import Floats, Label
 from unnaive.evaluation.recall_threshold import RecallThreshold, choose_recall_threshold
@@ -82,7 +83,7 @@ class KeepRule:
             log_p = self.fitted.log_probabilities(scores)
             if self.fitted.multilabel:
                 return np.asarray(_log_odds_of(log_p[:, columns].max(axis=1)))
-            return _lead(log_p, columns, np.logaddexp.reduce)
+            return _lead(log_p, columns, logsumexp)
         if self.fitted.multilabel:
             return np.asarray(scores[:, columns].max(axis=1))
         return _lead(scores, columns, np.maximum.reduce)
@@ -105,14 +106,12 @@ def log_odds(p: float) -> float:
     >>> log_odds(0.5), log_odds(1.0)
     (0.0, inf)
     """
-    with np.errstate(divide="ignore"):
-        return float(np.log(p) - np.log1p(-p))
+    return float(log(p) - log1p(-p))
 
 
 def _log_odds_of(log_p: Floats) -> Floats:
     """log p / (1 − p) of log p."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(log_p - np.log(-np.expm1(np.minimum(log_p, 0.0))))
+    return np.asarray(log_p - log(-expm1(np.minimum(log_p, 0.0))))
 
 
 def choose_keep_rule(

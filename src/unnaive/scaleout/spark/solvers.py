@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.base.elementary import log
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -189,7 +190,7 @@ class SparkScaling(Scaling):
         self.weighting = weighting
         self.targets, self.weight = np.zeros(0, np.int32), np.array([float(counts.n_docs)])
         with np.errstate(divide="ignore"):
-            self.offset = np.log(np.sign(np.asarray(counts.class_docs, np.float64)))
+            self.offset = log(np.sign(np.asarray(counts.class_docs, np.float64)))
         self.in_bayes_form = weighting.norm == "l1"
         self.longest = max(documents.longest(), 1e-300)
         self.first = aligned_zeros(len(self.observed))
