@@ -6,8 +6,8 @@ As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a
 from __future__ import annotations
 
 import numpy as np
-from statistics_model_rows import Simulate, draw
-from statistics_rows import Collection, Row, mean_accuracies, record_of, split_results
+from statistics_model_rows import UNUSUAL, Simulate, draw
+from statistics_rows import LONE, REPEATS, Collection, Row, mean_accuracies, record_of, split_results
 
 from unnaive.base.types import Ids
 from unnaive.curation.audit.audit_input import AuditData
@@ -20,11 +20,11 @@ from unnaive.curation.labelling.when_to_stop import STABLE, Stability, change_bo
 from unnaive.evaluation.summaries import summarise
 
 
-def error_interval(share: float, *, fast: bool) -> Simulate:
+def error_interval(share: float, *, fast: bool, unusual: str = "") -> Simulate:
     """Whether the labels that were exchanged at random are no more than `audit` says at the most."""
 
     def simulate(data: Collection, seed: int) -> float:
-        X, codes, _, _ = draw(data, seed)
+        X, codes, _, _ = draw(data, seed, unusual=unusual)
         classes, codes = np.unique(codes, return_inverse=True)
         rng = np.random.default_rng([seed, 13])
         wrong = rng.random(len(codes)) < share
@@ -152,6 +152,10 @@ MEAN = "compare: the 95 % interval contains the mean accuracy over samples of th
 LABEL_ROWS = (
     Row("errors-5", ERRORS, "5 % of the labels replaced at random", "at least", 0.95, error_interval(0.05, fast=False)),
     Row("errors-5-fast", ERRORS, "the same, --fast", "at least", 0.95, error_interval(0.05, fast=True)),
+    Row("errors-5-repeats", ERRORS, f"5 %, {UNUSUAL[REPEATS]}", "at least", 0.95,
+        error_interval(0.05, fast=False, unusual=REPEATS)),
+    Row("errors-5-lone", ERRORS, f"5 %, {UNUSUAL[LONE]}", "at least", 0.95,
+        error_interval(0.05, fast=False, unusual=LONE)),
     Row("column", COLUMN, "two columns: one of four words, one of numbers", "at most", 0.05, leaking_column),
     Row("label-100", LABEL, "100 texts labelled, drawn at random", "at least", 0.95, label_interval(100)),
     Row("label-moved", MOVED, "50 to 110 labels", "at least", 0.95, stability_bound),
