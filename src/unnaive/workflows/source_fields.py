@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from unnaive.io.formats import find_format
 from unnaive.text.field import TEXT, Field, Fields
 
 if TYPE_CHECKING:
+    from unnaive.curation.labelling.label_log import LabelRecord
     from unnaive.io.datafiles import DataFile
     from unnaive.workflows.feedback import Feedback
 
@@ -80,16 +82,31 @@ def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = 
 
 def recorded_fields(source: DataFile) -> Fields | None:
     """The fields of a record of labels; None if the source is not such a record, or has texts."""
+    with label_record(source) as record:
+        return None if record is None else record.fields()
+
+
+def count_chosen(source: DataFile) -> int:
+    """The number of texts of a record of labels that were not drawn at random; 0 if the source is not such a record."""
+    with label_record(source) as record:
+        return 0 if record is None else record.count_chosen()
+
+
+@contextmanager
+def label_record(source: DataFile) -> Iterator[LabelRecord | None]:
+    """The record of labels that a source is; None if it is something else."""
     path = Path(source.paths[0])
     shown = source.format or find_format(source.paths[0])
     if len(source.paths) > 1 or shown not in (None, "sqlite") or not path.is_file():
-        return None
+        yield None
+        return
     from unnaive.curation.labelling.label_log import LabelRecord, is_label_record
 
     if not is_label_record(path):
-        return None
+        yield None
+        return
     record = LabelRecord(path)
     try:
-        return record.fields()
+        yield record
     finally:
         record.close()

@@ -130,7 +130,7 @@ def train_file(
             measured["holdout"] = describe_tally(report.tally)
         feedback.step(f"learning {classifier.model} from {count_noun(documents.n_docs, 'document')}")
         counted = documents.count()
-        fitted = train(counted, spec, progress=feedback.event)
+        fitted = _mark_chosen(train(counted, spec, progress=feedback.event), source)
         measured["out_of_core"] = counted.report or None
         if corpus is not None and spec.model.traits.keeps_choice:
             feedback.step("holding out other parts")
@@ -181,6 +181,18 @@ def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[
         if not soft:
             note_other_columns(source, feedback, vectors=vectors)
     return source
+
+
+def _mark_chosen(fitted: FittedModel, source: DataFile) -> FittedModel:
+    """The model, with the number of documents that were chosen to be labelled in its report of held-out documents."""
+    from unnaive.workflows.source_fields import count_chosen
+
+    report = fitted.provenance.report
+    n_chosen = count_chosen(source) if report else 0
+    if not n_chosen:
+        return fitted
+    recipe = {**fitted.provenance.recipe, "report": {**report, "chosen": n_chosen}}
+    return replace(fitted, provenance=replace(fitted.provenance, recipe=recipe))
 
 
 def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[dict[str, Any]]:

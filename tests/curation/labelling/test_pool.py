@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnknownName
 from unnaive.curation.labelling.asking import QuestionState, Strategy, more_like, next_question
 from unnaive.curation.labelling.texts_to_label import TextPool
 
@@ -126,17 +126,41 @@ def test_no_near_duplicates_in_a_row() -> None:
     assert found.text == 5
 
 
-def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
-    texts = random_texts(400, 5)
-    pool = TextPool(texts, ["a", "b"])
-    for text in range(20):
+def test_the_first_twenty_questions_are_random_and_one_in_ten_after_them_measures_the_model() -> None:
+    pool, strategy = TextPool(random_texts(400, 5), ["a", "b"]), Strategy()
+    first, reserved, _ = strategy.random_texts(400)
+    for text in first.tolist():
         pool.set_labels(text, ["ab"[text % 2]])
-    ways = [next_question(pool, QuestionState(range(20), [], number)) for number in range(400)]
-    assert [one.way for one in ways[:20] if one] == ["random"] * 20
-    later = [one.way for one in ways[20:] if one]
-    assert set(later) == {"random", "uncertain"}
+    begin = [next_question(pool, QuestionState(first[:number].tolist(), [], number)) for number in range(20)]
+    assert [(one.text, one.way) for one in begin if one] == [(text, "random") for text in first.tolist()]
+    later = [next_question(pool, QuestionState(first.tolist(), [], number)) for number in range(20, 400)]
+    assert {(one.way, one.text in reserved) for one in later if one} == {("measure", True), ("uncertain", False)}
     # 380 draws of 0.1: 38 expected, standard deviation 5.8
-    assert 20 < later.count("random") < 56
+    assert 20 < sum(one.way == "measure" for one in later if one) < 56
+
+
+def test_a_reserved_text_is_asked_in_turn_only_and_its_label_is_not_learnt() -> None:
+    pool = TextPool(["ball game", "ball goal", "vote law", "vote seat", "ball line"], ["sport", "politics"])
+    pool.set_labels(0, ["sport"])
+    before = pool.left_out_scores(np.array([0, 4])).tobytes()
+    pool.reserve([1, 4])
+    pool.set_labels(1, ["sport"])
+    assert (pool.labels, pool.measured, pool.n_labelled) == ({0: ("sport",)}, {1: ("sport",)}, 2)
+    assert pool.class_sizes() == {"sport": 2, "politics": 0}
+    assert pool.left_out_scores(np.array([0, 4])).tobytes() == before
+    with pytest.raises(BadData, match="2 texts have it"):
+        pool.remove_class("sport")
+    pool.reserve([])  # in the end, all labels are learnt
+    assert (pool.labels, pool.measured) == ({0: ("sport",), 1: ("sport",)}, {})
+    pool.reserve([1])
+    pool.set_labels(1, None)
+    assert (pool.n_labelled, pool.labels_of(1)) == (1, None)
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.6, 1.0, float("nan")])
+def test_at_most_half_of_the_questions_measure_the_model(share: float) -> None:
+    with pytest.raises(UnknownName, match=r"from 0 to 0\.5"):
+        Strategy(random_share=share)
 
 
 def test_one_class_is_explored_and_more_like_it_is_found() -> None:

@@ -12,8 +12,8 @@ from unnaive.curation.labelling.simulate import LabellingCurve, seed_sign_test, 
 from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.curation.labelling.when_to_stop import (
     Accuracy,
+    Comparison,
     Stability,
-    change_bound,
     describe_outlook,
     outlook,
     running_accuracy,
@@ -24,25 +24,47 @@ from unnaive.data.corpus import Corpus
 from .test_pool import random_texts
 
 
-def test_running_accuracy_takes_each_text_out_first() -> None:
-    """Two texts of a class support each other; a text alone in its class cannot be right."""
+def test_running_accuracy_is_that_of_a_model_which_has_not_learnt_the_texts() -> None:
+    """One reserved text is like the others of its class, the other alone in its class, and wrong."""
     pool = TextPool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
+    pool.reserve([1, 4])
     for text, label in enumerate("aabbc"):
         pool.set_labels(text, [label])
-    assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5, share=0.8, unlabelled=0)
+    assert running_accuracy(LinearLearner(pool), [1, 4]) == Accuracy(1, 2)
     assert running_accuracy(LinearLearner(pool), []) == Accuracy(0, 0)
     assert math.isnan(Accuracy(0, 0).interval.share)
 
 
-def test_the_interval_allows_for_the_texts_without_a_label() -> None:
-    """Wilson's with 1.96 · 1.2 · √(1 + 100/300) = 2.716 deviations: .6725 to .8862; errors .1138 · .81 above it."""
-    share, low, high = Accuracy(80, 100, share=0.9, unlabelled=300).interval
-    assert (share, round(low, 4), round(high, 4)) == (0.8, 0.6725, 0.9079)
+def test_the_interval_is_that_of_the_random_sample() -> None:
+    share, low, high = Accuracy(80, 100).interval
+    assert (share, round(low, 4), round(high, 4)) == (0.8, 0.7112, 0.8666)  # Wilson's
 
 
-def test_change_bound() -> None:
-    assert change_bound(1.0) == 0
-    assert change_bound(0.8) == pytest.approx(1.0)
+def test_accuracy_cannot_move_further_than_predictions_do() -> None:
+    """Ten classes, of which one is swallowed by another: F1 of it falls from 1 to 0, accuracy by its 3 of 100 texts."""
+    pool = TextPool([f"word{number % 10 if number < 97 else 10}" for number in range(100)])
+    stability = Stability()
+    for text in range(90):
+        pool.set_labels(text, [f"class {text % 10}"])
+    stability.look(LinearLearner(pool))
+    for text in range(90, 100):
+        pool.set_labels(text, ["rare" if text >= 97 else f"class {text % 10}"])
+    stability.look(LinearLearner(pool))
+    (one,) = stability.comparisons
+    assert (one.labels, one.changed) == (100, 0.03)
+    (sentence,) = describe_outlook(Accuracy(0, 0), stability, None)
+    assert sentence == (
+        "the last 10 labels changed the predictions for 3.0 % of the texts, so accuracy on these texts moved by at "
+        "most 3.0 points; a rare class may have moved more"
+    )
+
+
+def test_a_model_that_changes_half_of_its_predictions_is_called_unstable() -> None:
+    stability = Stability()
+    stability.comparisons.append(Comparison(60, 0.1, 0.8))
+    assert describe_outlook(Accuracy(0, 0), stability, None) == [
+        "the last 10 labels changed the predictions for 80.0 % of the texts: the model is not stable yet"
+    ]
 
 
 def test_models_that_no_longer_change_are_stable() -> None:
@@ -50,15 +72,17 @@ def test_models_that_no_longer_change_are_stable() -> None:
     for text in range(60):
         pool.set_labels(text, ["ab"[text % 2]])
         stability.look(LinearLearner(pool))
-    assert [labels for labels, _ in stability.kappas] == [11, 21, 31, 41, 51]
-    assert stability.kappas[-1][1] == 1.0
+    assert [one.labels for one in stability.comparisons] == [11, 21, 31, 41, 51]
+    assert stability.comparisons[-1] == (51, 1.0, 0.0)
     assert stability.stable
-    assert any("you may stop" in one for one in describe_outlook(Accuracy(9, 10), stability, None))
+    assert any(
+        "more labels like these change little" in one for one in describe_outlook(Accuracy(9, 10), stability, None)
+    )
     pool.set_labels(59, None)
     for text in range(40, 59):
         pool.set_labels(text, None)
     stability.look(LinearLearner(pool))
-    assert max(labels for labels, _ in stability.kappas) <= 40
+    assert max(one.labels for one in stability.comparisons) <= 40
 
 
 @pytest.mark.slow

@@ -79,8 +79,8 @@ def label(
         typer.Option(
             metavar="SHARE",
             min=0,
-            max=1,
-            help="Share of texts selected at random; accuracy is measured on them.",
+            max=0.5,
+            help="Share of texts drawn at random to measure accuracy: the model does not learn them while you label.",
             rich_help_panel=ASKING,
         ),
     ] = 0.1,

@@ -21,18 +21,15 @@ class Standing:
 
     def look(self, labelling: Labelling) -> dict[str, Any]:
         """The stopping criteria as JSON values (`when_to_stop.to_dict`)."""
-        labelled = len(labelling.pool.labels)
+        labelled = labelling.pool.n_labelled
         if self._found and abs(labelled - self._looked) < EVERY:
             return self._found
         self._looked = labelled
         self._stability.look(labelling.learner)
-        answers = labelling.random_answers()
-        texts = [answer.text for answer in answers if answer.text is not None]
-        accuracy = when_to_stop.running_accuracy(labelling.learner, texts)
-        suggested = [(position, answer) for position, answer in enumerate(answers) if answer.suggested is not None]
-        n_before = labels_before([answer.id for _, answer in suggested], labelling)
-        right = [answer.labels == (answer.suggested,) for _, answer in suggested]
-        ahead = when_to_stop.outlook(n_before, right, labelled)
+        accuracy = when_to_stop.running_accuracy(labelling.learner, labelling.sample())
+        answers = labelling.random_predictions()
+        n_before = labels_before([answer.id for answer, _ in answers], labelling)
+        ahead = when_to_stop.outlook(n_before, [right for _, right in answers], labelled)
         self._found = when_to_stop.to_dict(accuracy, self._stability, ahead)
         return self._found
 

@@ -19,7 +19,8 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
   / WORDS    only texts with these words     m          more like the suggested class
   q          leave; what you did is kept     ?          this help"""
 WAYS = {
-    "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
+    "random": "drawn at random", "measure": "drawn at random to measure the model, so without a suggestion",
+    "uncertain": "the model is unsure", "explore": "unlike what was labelled",
     "novel": "unlike all classes of the model",
     "similar": "more like this", "search": "search result; / and Enter for all texts again", "queue": "from the list",
     "second": "also labelled by another person", "undone": "undone",
@@ -135,7 +136,7 @@ class Terminal:
             if multilabel:
                 self._give(shown, sorted(self.ticked))
             elif shown.suggested is None:
-                self.said = "there is no suggestion yet; choose a class by its key, or add one with n"
+                self.said = "there is no suggestion; choose a class by its key, or add one with n"
                 return False
             else:
                 self._give(shown, [shown.suggested])

@@ -1,12 +1,12 @@
 """Choose the next text to ask about.
 
-One question in ten is drawn at random; the running accuracy is measured on this sample. The first twenty questions are
-random too, since there is no model yet. The others are drawn from the 2 % of texts with the smallest margin between the
-two most probable classes of the linear model. With naive Bayes (label_model.py says when) they are drawn from
-10 % of the texts, and scores are divided by √length, since the smallest margins would otherwise be those of short
-texts. Texts similar to one of the last ten are skipped. While a class has no text yet, every second question is the
-text least similar to all labelled texts. If labelling starts from a model, the first twenty questions are texts unlike
-all of its classes, if there are any, since they may belong to a new class.
+The first twenty questions are random, since there is no model yet. After that one question in ten is about a reserved
+random text: the running accuracy is measured on these (random_sample.py). The others are drawn from the 2 % of texts
+with the smallest margin between the two most probable classes of the linear model. With naive Bayes (label_model.py
+says when) they are drawn from 10 % of the texts, and scores are divided by √length, since the smallest margins would
+otherwise be those of short texts. Texts similar to one of the last ten are skipped. While a class has no text yet,
+every second question is the text least similar to all labelled texts. If labelling starts from a model, the first
+twenty questions are texts unlike all of its classes, if there are any, since they may belong to a new class.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnknownName, choose
 from unnaive.base.types import Ids
 from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.random_sample import RandomTexts, draw_random_texts, find_open
 from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.learning.score_methods import largest_columns
 
 FIRST = 20  # random questions before the model is used
 RANDOM_SHARE = 0.1
+MOST_RANDOM = 0.5  # of the texts at most may be reserved, since the model learns from the others
 ALIKE = 0.8  # Jaccard similarity above which two texts are near duplicates
 RECENT = 10  # the next text may not be a near duplicate of the last ten
 UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
@@ -40,19 +42,26 @@ class Strategy:
 
     way           "mixed", the default; "random"; "uncertain", margins only
     first         random questions before anything else
-    random_share  share of random questions after these, from 0 to 1
+    random_share  share of questions after these that measure the model, about random texts; from 0 to 0.5
     seed          random seed: the same answers give the same questions
+    sample        random seed of the texts that measure the model, the same for everybody who labels these texts
     """
 
     way: str = "mixed"
     first: int = FIRST
     random_share: float = RANDOM_SHARE
     seed: int = 0
+    sample: int = 0
+
+    def random_texts(self, n_texts: int) -> RandomTexts:
+        """The random texts to begin with, those reserved for measuring accuracy, and all others."""
+        share = self.random_share if self.way == "mixed" else 0.0
+        return draw_random_texts(n_texts, self.first, share, self.sample)
 
     def __post_init__(self) -> None:
         choose(["mixed", "random", "uncertain"], self.way, "way of asking")
-        if not 0 <= self.random_share <= 1:
-            raise UnknownName(f"the random share is {self.random_share}; give a number from 0 to 1, such as 0.1")
+        if not 0 <= self.random_share <= MOST_RANDOM:
+            raise UnknownName(f"the random share is {self.random_share}; give a number from 0 to 0.5, such as 0.1")
 
 
 @dataclass(frozen=True)
@@ -95,13 +104,18 @@ def next_question(
         chosen = _pick(pool, left, -pool.ranking().margin[left], state.recent) if _any_known(pool) else int(left[0])
         return Question(chosen, "search")
     draw = np.random.default_rng([strategy.seed, state.number])
-    drawn_at_random = draw.random() < strategy.random_share
-    text = int(left[draw.integers(len(left))])
+    texts, closed = strategy.random_texts(len(pool)), frozenset(state.closed)
+    first, reserved = find_open(texts.first, closed), find_open(texts.reserved, closed)
+    begins = state.number < strategy.first and not _has_start(pool)
+    if strategy.way == "random" or (begins and first is not None) or not _any_known(pool):
+        text = first if first is not None else find_open((*texts.others, *texts.reserved), closed)
+        return Question(int(left[0]) if text is None else text, "random")
+    if draw.random() < strategy.random_share and reserved is not None:
+        return Question(reserved, "measure")
+    left = np.setdiff1d(left, texts.reserved, assume_unique=True)
+    if not len(left):
+        return None if reserved is None else Question(reserved, "measure")
     labelled = sum(size > 0 for size in pool.class_sizes().values())
-    if strategy.way == "random" or (state.number < strategy.first and not _has_start(pool)) or not _any_known(pool):
-        return Question(text, "random")
-    if strategy.way == "mixed" and drawn_at_random:
-        return Question(text, "random")
     novel = _novel_texts(pool, left) if strategy.way == "mixed" and state.number < strategy.first else left[:0]
     if len(novel):
         return Question(_pick(pool, novel, pool.novelty[novel], state.recent), "novel")

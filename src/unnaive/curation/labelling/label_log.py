@@ -29,6 +29,7 @@ from unnaive.text.field import Field, Fields, read_fields
 FORMAT = 1
 ANSWERS = ("label", "skip", "flag")  # the answers that close a text for an annotator
 KINDS = (*ANSWERS, "reject", "class", "undo")
+RANDOM_WAYS = ("random", "measure")  # the ways in which a text is selected by chance
 IMPORTED = "import"  # the annotator name of labels that came with the texts
 LEASE_SECONDS = 600  # a text shown to an annotator is not shown to others for this long
 
@@ -73,8 +74,10 @@ class RecordedAnswer:
     kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new class) or "undo"
     text         the index of the text, from 0; None for a new class
     labels       the labels of the text, the rejected label, or the name of the new class
-    suggested    the label that was suggested, with its probability; None without a suggestion
-    way          how the text was selected: "random", "uncertain", "novel", "explore", "similar", "search", …
+    suggested    the label that was most probable to the model, with its probability; None without a model. It was
+                 shown as a suggestion, unless the text measures the model
+    way          how the text was selected: "random", "measure" (random too, to measure the model), "uncertain",
+                 "novel", "explore", "similar", "search", …
     undoes       the id of the decision that an undo takes back
     """
 
@@ -278,6 +281,14 @@ class LabelRecord:
         """The labels of every labelled text, as the view `labels` defines them."""
         rows = self._data.execute("SELECT text, labels FROM final ORDER BY text")
         return {int(text): tuple(json.loads(labels)) for text, labels in rows}
+
+    def count_chosen(self) -> int:
+        """The number of labelled texts that somebody was asked about for another reason than chance.
+
+        They were searched for, or the model was unsure about them. Imported labels are not counted.
+        """
+        ways = {answer.text: answer.way or "" for answer in reversed(self.standing()) if answer.kind == "label"}
+        return sum(bool(way) and way not in RANDOM_WAYS and not way.startswith("import") for way in ways.values())
 
     def final_of(self, text: int) -> tuple[str, ...] | None:
         """The labels of one text; None if it has none."""

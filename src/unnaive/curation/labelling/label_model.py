@@ -121,6 +121,30 @@ class LinearLearner:
             self._held_out = (key, held_out_scores(self.pool, [text for text, _ in key[1]], key[0]))
         return self._held_out[1]
 
+    def decide(self, classes: Sequence[str], scores: Floats) -> list[tuple[str, ...]]:
+        """The predicted labels for each row of scores (n_docs, n_classes); none where all are −∞.
+
+        Multilabel: the classes with p > 1/2, which a temperature with an offset puts at another score than 0.
+        """
+        if self.pool.multilabel:
+            line = self.temperature() if self.model is not None else Temperature(1.0)
+            above = scores > -line.offset * line.value
+            return [tuple(sorted(classes[c] for c in np.flatnonzero(row))) for row in above]
+        best, known = scores.argmax(axis=1).tolist(), np.isfinite(scores).any(axis=1).tolist()
+        return [(classes[c],) if is_known else () for c, is_known in zip(best, known, strict=True)]
+
+    def predicted_labels(self, texts: Ids | None = None) -> list[tuple[str, ...]]:
+        """The predicted labels of these texts, or of every text of the pool; multilabel: those with p > 1/2."""
+        pool, model = self.pool, self.model
+        texts = np.arange(len(pool)) if texts is None else texts
+        if model is not None:
+            return self.decide(model.classes, model.scores(pool.documents[texts]))
+        known = [index for index in range(len(pool.classes)) if pool.known(index)]
+        if not known:
+            return [()] * len(texts)
+        scores = np.stack([pool.scores(index)[texts] for index in known], axis=1)
+        return self.decide([pool.classes[index] for index in known], scores)
+
     def temperature(self) -> Temperature:
         """The temperature that turns scores into calibrated probabilities."""
         number = self.fewest
@@ -152,14 +176,6 @@ class LinearLearner:
             return np.asarray(np.abs(shares - 0.5).min(axis=1))
         two = np.partition(shares, -2, axis=1)[:, -2:]
         return np.asarray(two[:, 1] - two[:, 0])
-
-    def best(self) -> NDArray[np.int32]:
-        """The most probable class of every text of the pool, as an index of `pool.classes` (n_texts,)."""
-        model = self.model
-        if model is None:
-            return self.pool.ranking().best
-        places = np.array([self.pool.classes.index(label) for label in model.classes], np.int32)
-        return np.asarray(places[model.scores(self.pool.documents).argmax(axis=1)])
 
     def probabilities(self, text: int) -> dict[str, float]:
         """The probability of each known class for one text, highest first; out of fold if the text is labelled."""

@@ -17,8 +17,9 @@ import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.curation.labelling.asking import Question, QuestionState, Strategy, more_like, next_question
-from unnaive.curation.labelling.label_log import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
+from unnaive.curation.labelling.label_log import ANSWERS, IMPORTED, RANDOM_WAYS, LabelRecord, RecordedAnswer
 from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.random_sample import sampled_texts
 from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explanation import Explanation
@@ -38,6 +39,9 @@ class Shown:
     ticked         the classes that are ticked when the text appears; multilabel data only
     given          the labels that the text has already, if it is shown again
     seen           the last decision on the text when it was shown; an answer is refused if there is a later one
+    blind          whether it is shown without a suggestion, which would influence the answer: it measures the model, or
+                   whether two people agree
+    predicted      the best class and its probability, also of a text that is shown without them; None without a model
     """
 
     text: int
@@ -49,6 +53,8 @@ class Shown:
     ticked: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     seen: int = 0
+    blind: bool = False
+    predicted: tuple[str, float] | None = None
 
     @property
     def probability(self) -> float | None:
@@ -81,6 +87,8 @@ class Labelling:
             threads=threads,
             vectors=vectors,
         )
+        self.random_texts = self.strategy.random_texts(len(self.pool))
+        self.pool.reserve(self.random_texts.reserved.tolist())
         self.learner = LinearLearner(self.pool)
         self.names = record.names()
         self.lock = threading.RLock()
@@ -119,7 +127,7 @@ class Labelling:
             final = self.record.final() if first_time or len(texts) > 100 else None
             for text in texts:
                 labels = self.record.final_of(text) if final is None else final.get(text)
-                if labels != self.pool.labels.get(text):
+                if labels != self.pool.labels_of(text):
                     self.pool.set_labels(text, labels)
             if classes_changed:
                 classes = self.record.classes()
@@ -170,7 +178,7 @@ class Labelling:
 
     def _still_open(self, who: str, question: Question) -> bool:
         again = question.way in ("undone", "chosen", "second", "queue")
-        return again or (question.text not in self.pool.labels and self._holds(who, question.text))
+        return again or (self.pool.labels_of(question.text) is None and self._holds(who, question.text))
 
     def _holds(self, who: str, text: int) -> bool:
         return self.record.lease(who, text, time.time())
@@ -186,7 +194,7 @@ class Labelling:
     def _find(self, who: str, leased: set[int]) -> Question | None:
         votes = self._votes.get(who, {})
         mine = {text for text, answer in votes.items() if not (self.again and answer.kind == "skip")}
-        closed = {*self.pool.labels, *mine, *leased}
+        closed = {*self.pool.labels, *self.pool.measured, *mine, *leased}
         recent = [answer.text for answer in list(votes.values())[-10:] if answer.text is not None]
         state = QuestionState(closed, recent, len(votes), self.among.get(who))
         strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
@@ -216,10 +224,14 @@ class Labelling:
         once = sorted(text for text, count in times.items() if count == 1 and text not in closed)
         return Question(once[int(draw.integers(len(once)))], "second") if once else None
 
+    def _is_blind(self, question: Question) -> bool:
+        """Whether a text is shown without a suggestion: a second answer, or a text that accuracy is measured on."""
+        return question.way == "second" or (question.way != "queue" and question.text in self.pool.reserved)
+
     def _shown(self, who: str, question: Question) -> Shown:
-        text = question.text
-        blind = question.way == "second"  # the model has learnt the other annotator's label and would suggest it
-        probabilities = {} if blind else self._probabilities(text)
+        text, blind = question.text, self._is_blind(question)
+        predicted = {} if question.way == "second" else self._probabilities(text)
+        probabilities = {} if blind else predicted
         rejected = {
             label for answer in self._standing.values()
             if answer.kind == "reject" and answer.text == text and answer.who == who for label in answer.labels
@@ -236,7 +248,8 @@ class Labelling:
         return Shown(
             text, self.names[text], shown_record(self.pool.texts[text]), question.way, probabilities,
             left[0] if left else None, ticked if self.pool.multilabel else (),
-            () if blind else self.pool.labels.get(text, ()), self.record.last_decision(text),
+            () if question.way == "second" else self.pool.labels_of(text) or (), self.record.last_decision(text), blind,
+            next(iter(predicted.items()), None),
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:
@@ -256,7 +269,7 @@ class Labelling:
         """The explanation of the suggested class or another; None for an unknown class."""
         with self.lock:
             label = label or shown.suggested
-            if label is None or shown.way == "second" or label not in self.pool.classes:
+            if label is None or shown.blind or label not in self.pool.classes:
                 return None
             if not self.pool.known(self.pool.classes.index(label)):
                 return None
@@ -288,9 +301,12 @@ class Labelling:
             self._check(text, kind, labels)
             last = self._shown_to.get(who)
             shown = last if last is not None and last.text == text else None
+            suggested, probability = (None, None) if shown is None else (shown.suggested, shown.probability)
+            if shown is not None and shown.blind and shown.predicted is not None:
+                suggested, probability = shown.predicted
             decision = self.record.add(
-                who, kind, text, labels, suggested=shown.suggested if shown else None,
-                probability=shown.probability if shown else None, way=shown.way if shown else "chosen", seen=seen,
+                who, kind, text, labels, suggested=suggested, probability=probability,
+                way=shown.way if shown else "chosen", seen=seen,
             )  # fmt: skip
             if kind != "reject":
                 self._open.pop(who, None)
@@ -334,7 +350,7 @@ class Labelling:
             self.sync()
             if gone is not None and gone.text is not None:
                 self._open[who] = Question(gone.text, gone.way or "undone")
-                if gone.way is None or gone.text in self.pool.labels:
+                if gone.way is None or self.pool.labels_of(gone.text) is not None:
                     self._open[who] = Question(gone.text, "undone")
             return gone
 
@@ -359,14 +375,31 @@ class Labelling:
             votes = self._votes.get(who, {})
             kinds = [answer.kind for answer in votes.values()]
             return {
-                "texts": len(self.pool), "labelled": len(self.pool.labels), "by_you": kinds.count("label"),
+                "texts": len(self.pool), "labelled": self.pool.n_labelled, "by_you": kinds.count("label"),
                 "skipped": kinds.count("skip"), "flagged": kinds.count("flag"), "classes": self.pool.class_sizes(),
             }  # fmt: skip
 
-    def random_answers(self) -> list[RecordedAnswer]:
-        """The answers about texts drawn at random, in order: the sample for measuring accuracy."""
+    def sample(self) -> list[int]:
+        """The labelled texts of the random sample on which accuracy is measured."""
         with self.lock:
-            return [answer for answer in self._standing.values() if answer.kind == "label" and answer.way == "random"]
+            decided = set(self.pool.measured).union(*self._votes.values())
+            return sampled_texts(self.random_texts.reserved, decided, self.pool.measured)
+
+    def random_predictions(self) -> list[tuple[RecordedAnswer, bool]]:
+        """The answers about random texts, in order, and whether the model had predicted them before.
+
+        Of multilabel data there are none, since one predicted label is not comparable with a set of labels. A
+        suggestion that was rejected first was wrong, also if the next one was accepted.
+        """
+        with self.lock:
+            standing = self._standing.values()
+            rejected = {(answer.who, answer.text) for answer in standing if answer.kind == "reject"}
+            asked = [answer for answer in standing if answer.kind == "label" and answer.way in RANDOM_WAYS]
+            return [
+                (answer, answer.labels == (answer.suggested,) and (answer.who, answer.text) not in rejected)
+                for answer in asked
+                if answer.suggested is not None and not self.pool.multilabel
+            ]
 
     def label_ids(self) -> list[int]:
         """The ids of all labelling decisions that were not undone, in order."""

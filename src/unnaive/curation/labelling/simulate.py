@@ -80,7 +80,9 @@ def simulate(
         for number in range(seeds):
             if progress is not None:
                 progress(way, number)
-            rows.append(_replay(pool, truth, test, right, Strategy(way, seed=seed + number), points))
+            rows.append(
+                _replay(pool, truth, test, right, Strategy(way, seed=seed + number, sample=seed + number), points)
+            )
         curves.append(LabellingCurve(way, points, np.array(rows)))
     return curves
 
@@ -92,6 +94,8 @@ def _replay(
     asked_texts: list[int] = []
     measured: list[float] = []
     classes, learner = list(pool.classes), LinearLearner(pool)
+    reserved = strategy.random_texts(len(pool)).reserved.tolist()
+    pool.reserve(reserved)
     pool.set_classes([])  # a class becomes known with its first label
     while len(asked_texts) < points[-1]:
         question = next_question(
@@ -102,7 +106,10 @@ def _replay(
         pool.set_labels(question.text, [truth[question.text]])
         asked_texts.append(question.text)
         if len(asked_texts) == points[len(measured)]:
-            measured.append(float(np.mean(_predict(pool, learner, test) == right)))
+            pool.reserve(())  # in the end, a model is trained on all labels
+            measured.append(float(np.mean(_predict(pool, LinearLearner(pool), test) == right)))
+            pool.reserve(reserved)
+    pool.reserve(())
     for text in asked_texts:
         pool.set_labels(text, None)
     pool.set_classes(classes)

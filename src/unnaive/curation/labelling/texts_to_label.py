@@ -52,6 +52,9 @@ class TextRanking(NamedTuple):
 class TextPool:
     """Texts, classes, and which texts have which labels.
 
+    labels    text → its labels, which the model learns
+    reserved  texts whose labels the model does not learn, since they measure it; `measured` has their labels
+
     >>> pool = TextPool(["good ball", "fair vote", "ball game", "vote count"], ["sport", "politics"])
     >>> pool.set_labels(0, ["sport"])
     >>> pool.set_labels(1, ["politics"])
@@ -75,6 +78,8 @@ class TextPool:
         self.background = df / max(df.sum(), 1.0)
         self.classes: list[str] = []
         self.labels: dict[int, tuple[str, ...]] = {}
+        self.reserved: frozenset[int] = frozenset()
+        self.measured: dict[int, tuple[str, ...]] = {}
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
         self._idf = 1 + log((len(self) + 1) / (df + 1))
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
@@ -104,10 +109,9 @@ class TextPool:
     def remove_class(self, label: str) -> None:
         """Remove a class without texts."""
         index = self.classes.index(label)
-        if self._rows[index]:
-            raise BadData(
-                f"the class {label!r} cannot be removed: {len(self._rows[index])} texts have it; relabel them first"
-            )
+        n_texts = self.class_sizes()[label]
+        if n_texts:
+            raise BadData(f"the class {label!r} cannot be removed: {n_texts} texts have it; relabel them first")
         for values in (self.classes, self._rows, self._evidence):
             del values[index]
         self._stale = {other - (other > index) for other in self._stale if other != index}
@@ -125,8 +129,34 @@ class TextPool:
         self._evidence = [self._evidence[old] for old in order]
         self._stale = {new_index[old] for old in self._stale}
 
+    @property
+    def n_labelled(self) -> int:
+        """The number of texts with labels, learnt or not."""
+        return len(self.labels) + len(self.measured)
+
+    def labels_of(self, text: int) -> tuple[str, ...] | None:
+        """The labels of a text; None if it has none."""
+        return self.measured.get(text) if text in self.reserved else self.labels.get(text)
+
+    def reserve(self, texts: Iterable[int]) -> None:
+        """Learn the labels of all texts but these."""
+        known = {text: (*labels,) for text, labels in (*self.labels.items(), *self.measured.items())}
+        before, self.reserved = self.reserved, frozenset(texts)
+        for text in (before ^ self.reserved) & known.keys():
+            after, self.reserved = self.reserved, before
+            self.set_labels(text, None)
+            self.reserved = after
+            self.set_labels(text, known[text])
+
     def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
         """Set the labels of a text; None removes them."""
+        if text in self.reserved:
+            self.measured.pop(text, None)
+            if labels is not None:
+                self.measured[text] = tuple(labels)
+                for label in labels:
+                    self.add_class(label)
+            return
         for label in self.labels.get(text, ()):
             self._change(label, text, add=False)
         if labels is None:
@@ -148,8 +178,11 @@ class TextPool:
         return self._hints.keys()
 
     def class_sizes(self) -> dict[str, int]:
-        """The number of labelled texts of each class."""
-        return {label: len(rows) for label, rows in zip(self.classes, self._rows, strict=True)}
+        """The number of labelled texts of each class, learnt or not."""
+        sizes = {label: len(rows) for label, rows in zip(self.classes, self._rows, strict=True)}
+        for label in (label for labels in self.measured.values() for label in labels):
+            sizes[label] += 1
+        return sizes
 
     # The model.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unnaive.base.elementary import exp, log, log1p
+from unnaive.base.errors import count_noun
 from unnaive.base.types import Floats
 from unnaive.curation.labelling.agreement import cohen_kappa
-from unnaive.curation.labelling.label_model import LinearLearner, n_folds
+from unnaive.curation.labelling.label_model import LinearLearner
 from unnaive.learning.confidence_interval import wilson_interval
 
 STABLE = 0.99  # minimum kappa at which two successive models count as equal
@@ -20,7 +21,6 @@ STABLE_TIMES = 3  # equal comparisons in a row before the model is reported as s
 FEWEST = 30  # random answers before a learning curve is fitted
 EVERY = 10  # labels between two models that are compared
 CURVE_POINTS = 16
-WIDER = 1.2  # overlapping folds make errors correlated: their standard deviation is 1.1 to 1.4 times as large
 TAILS = 0.05, 0.95  # quantiles of the posterior; the interval covers over 80 % of cases, that from .1 to .9 only 70 %
 
 
@@ -34,97 +34,71 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many of `n` random texts are classified correctly by models that were fitted without them.
-
-    share       the share of all labels that these models were fitted on
-    unlabelled  the number of texts in the pool without a label
-    """
+    """How many of `n` random texts are classified correctly by the model, which has not learnt them."""
 
     right: int
     n: int
-    share: float = 1.0
-    unlabelled: float = inf
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval of the accuracy, on the unlabelled texts, of the model fitted on all labels.
-
-        Wilson's interval with 1.96 · WIDER · √(1 + n / m) standard deviations. The m unlabelled texts are a sample too,
-        so the variance of the difference is p (1 − p) (1/n + 1/m). The model of all labels makes fewer errors than the
-        models of the folds; on a steep learning curve errors fall with 1 / labels², so the errors of the upper end are
-        multiplied by share². docs/statistics.md has a simulation.
-        """
-        deviations = 1.96 * WIDER * sqrt(1 + self.n / max(1, self.unlabelled))
-        low, high = wilson_interval(self.right, self.n, deviations)
-        return Interval(self.right / self.n if self.n else float("nan"), low, 1 - (1 - high) * self.share**2)
+        """The 95 % interval of the accuracy on new texts like these, Wilson's; docs/statistics.md has a simulation."""
+        low, high = wilson_interval(self.right, self.n)
+        return Interval(self.right / self.n if self.n else float("nan"), low, high)
 
 
-def running_accuracy(learner: LinearLearner, random_texts: Sequence[int]) -> Accuracy:
-    """The accuracy of the current model on the labelled texts that were drawn at random.
+def running_accuracy(learner: LinearLearner, sample: Sequence[int]) -> Accuracy:
+    """The accuracy of the current model on a random sample of all texts whose labels it has not learnt.
 
-    These texts represent the pool, because the model did not select them. The linear model is cross-validated; naive
-    Bayes scores are exact leave-one-out scores. A multilabel prediction is right if all of its labels are.
+    `sample` is that of `random_sample.sampled_texts`. A multilabel prediction is right if all of its labels are.
     """
-    pool = learner.pool
-    held_out, share = learner.held_out(), 1 - 1 / max(2, len(pool.labels))
-    if held_out is None:
-        texts = np.array([text for text in random_texts if text in pool.labels], np.int64)
-        classes, scores, even = tuple(pool.classes), pool.left_out_scores(texts), 0.0
-    else:
-        chosen = np.isin(held_out.texts, np.asarray(random_texts, np.int64))
-        texts, classes, scores = held_out.texts[chosen], held_out.classes, held_out.scores[chosen]
-        share = 1 - 1 / n_folds(len(held_out.texts))
-        line = learner.temperature()  # p = 1/2 at score/T + offset = 0
-        even = -line.offset * line.value
-    if not len(texts) or not classes:
+    if not len(sample):
         return Accuracy(0, 0)
-    if pool.multilabel:
-        suggested = [tuple(sorted(classes[c] for c in np.flatnonzero(row > even))) for row in scores]
-    else:
-        suggested = [(classes[int(row.argmax())],) if np.isfinite(row).any() else () for row in scores]
-    truth = [tuple(sorted(pool.labels[int(text)])) for text in texts]
-    right = sum(labels == true_labels for labels, true_labels in zip(suggested, truth, strict=True))
-    return Accuracy(right, len(texts), share, len(pool) - len(pool.labels))
+    truth = [tuple(sorted(learner.pool.measured[text])) for text in sample]
+    predicted = learner.predicted_labels(np.asarray(sample, np.int64))
+    return Accuracy(sum(labels == right for labels, right in zip(predicted, truth, strict=True)), len(sample))
 
 
-def change_bound(kappa: float) -> float:
-    """The maximum difference in F between two models whose predictions agree by kappa: 4 (1 − κ) / κ; ∞ for κ ≤ 0.
+class Comparison(NamedTuple):
+    """Two successive models, compared on all texts.
 
-    Bloodgood and Grothendieck (2013), analysis of stopping by stabilising predictions.
-
-    >>> round(change_bound(0.99), 4), change_bound(0.0)
-    (0.0404, inf)
+    labels   the number of labels of the second
+    kappa    the agreement of their predictions beyond chance
+    changed  the share of texts whose predicted labels differ: more than this share, accuracy on these texts cannot move
     """
-    return inf if kappa <= 0 else 4 * (1 - kappa) / kappa
+
+    labels: int
+    kappa: float
+    changed: float
 
 
 class Stability:
     """Whether successive models still label the pool differently."""
 
     def __init__(self) -> None:
-        self.kappas: list[tuple[int, float]] = []  # (number of labels, agreement with the previous model)
-        self._last: tuple[int, list[str | None]] | None = None
+        self.comparisons: list[Comparison] = []
+        self._last: tuple[int, list[tuple[str, ...]]] | None = None
 
     def look(self, learner: LinearLearner) -> None:
         """Compare the predictions with those of ten labels ago; do nothing if there are fewer new labels."""
-        pool = learner.pool
-        labelled = len(pool.labels)
+        labelled = learner.pool.n_labelled
         if self._last is not None and labelled < self._last[0] + EVERY:
             if labelled < self._last[0]:  # labels were undone
                 self._last = None
-                self.kappas = [entry for entry in self.kappas if entry[0] <= labelled]
+                self.comparisons = [entry for entry in self.comparisons if entry.labels <= labelled]
             return
-        best = learner.best()
-        now = [None if index < 0 else pool.classes[index] for index in best.tolist()]
+        now = learner.predicted_labels()
         if self._last is not None:
-            kappa = cohen_kappa(self._last[1], now)
-            self.kappas.append((labelled, 1.0 if kappa is None else kappa))
+            before = self._last[1]
+            kappa = cohen_kappa(before, now)
+            changed = sum(old != new for old, new in zip(before, now, strict=True)) / len(now)
+            self.comparisons.append(Comparison(labelled, 1.0 if kappa is None else kappa, changed))
         self._last = (labelled, now)
 
     @property
     def stable(self) -> bool:
         """Whether kappa was at least STABLE in each of the last three comparisons."""
-        return len(self.kappas) >= STABLE_TIMES and all(kappa >= STABLE for _, kappa in self.kappas[-STABLE_TIMES:])
+        latest = self.comparisons[-STABLE_TIMES:]
+        return len(latest) == STABLE_TIMES and all(one.kappa >= STABLE for one in latest)
 
 
 @dataclass(frozen=True)
@@ -147,7 +121,7 @@ def outlook(labels_given: Sequence[int], right: Sequence[bool], now: int, *, gai
     """Fit accuracy(n) = a − b n^−c to the answers about random texts, and find where it is `gain` higher than now.
 
     labels_given  the number of labels that the model had learnt before each answer
-    right         whether the model had suggested the label of the answer
+    right         whether the label of the answer was the most probable one to the model before it
 
     Every curve of a grid over (a, b, c) is weighted by the likelihood of the answers. The result is a distribution of
     curves: it is wide with few answers. Below 30 answers the result is None.
@@ -188,23 +162,31 @@ def describe_outlook(accuracy: Accuracy, stability: Stability, ahead: Outlook | 
     """The sentences that annotators see: accuracy, stability, and the labels needed for one more point.
 
     >>> describe_outlook(Accuracy(9, 10), Stability(), None)
-    ['accuracy 90 % (53 to 99 %) on 10 texts drawn at random']
+    ['accuracy on new texts like these: 90 % (60 to 98 %), measured on 10 texts drawn at random']
     """
     sentences = []
     if accuracy.n:
         share, low, high = accuracy.interval
         about = f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)"
-        sentences.append(f"accuracy {about} on {accuracy.n} texts drawn at random")
-    if stability.kappas:
-        kappa = stability.kappas[-1][1]
-        sentences.append(
-            f"successive models agree with kappa {kappa:.3f}, so F1 changed by at most "
-            f"{min(change_bound(kappa), 1):.2f}"
-            + ("; more labels change little, so you may stop" if stability.stable else "")
-        )
+        measured = count_noun(accuracy.n, "text")
+        sentences.append(f"accuracy on new texts like these: {about}, measured on {measured} drawn at random")
+    if stability.comparisons:
+        sentences.append(_describe_change(stability))
     if ahead is not None:
         sentences.append(_describe_outlook(ahead))
     return sentences
+
+
+def _describe_change(stability: Stability) -> str:
+    """What the last ten labels changed, and what follows from it for accuracy; for F1 nothing follows."""
+    points = 100 * stability.comparisons[-1].changed
+    sentence = f"the last {EVERY} labels changed the predictions for {points:.1f} % of the texts"
+    if points >= 50:
+        return f"{sentence}: the model is not stable yet"
+    sentence += f", so accuracy on these texts moved by at most {points:.1f} points; a rare class may have moved more"
+    return (
+        f"{sentence}; this was so three times: more labels like these change little" if stability.stable else sentence
+    )
 
 
 def _describe_outlook(ahead: Outlook) -> str:
@@ -229,7 +211,7 @@ def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> 
     finite = None if ahead is None else _plain(ahead)
     return {
         "accuracy": None if not accuracy.n else {"share": share, "low": low, "high": high, "texts": accuracy.n},
-        "kappas": [{"labels": labels, "kappa": kappa} for labels, kappa in stability.kappas],
+        "changes": [one._asdict() for one in stability.comparisons],
         "stable": stability.stable,
         "outlook": finite,
         "sentences": describe_outlook(accuracy, stability, ahead),

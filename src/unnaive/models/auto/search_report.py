@@ -82,7 +82,14 @@ def report_lines(report: dict[str, Any]) -> list[str]:
             f"accuracy on {held_out}: {100 * report['accuracy']:.1f} %{by}; "
             f"{count_noun(len(report['tried']), 'candidate')} tried"
         )
-        if share is not None:
+        if share is not None and report.get("chosen"):
+            lines.append(
+                f"expected accuracy on documents chosen like these: {100 * low:.1f} to {100 * high:.1f} % (95 % "
+                f"interval); {count_noun(report['chosen'], 'text was', 'texts were')} labelled because a model was "
+                "unsure or somebody searched, so new documents are mostly easier: `unnaive label --status` measures on "
+                "texts drawn at random"
+            )
+        elif share is not None:
             lines.append(
                 f"expected accuracy on new documents from the same source: {100 * low:.1f} to {100 * high:.1f} % (95 % "
                 "interval)"

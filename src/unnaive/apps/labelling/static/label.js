@@ -4,7 +4,8 @@ import { ask } from "./api.js";
 import { begin, isOpen } from "./session.js";
 import { by, count, make, mark, percent, say, watched } from "./shown.js";
 
-const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
+const WAYS = { random: "Drawn at random.",
+  measure: "Drawn at random to measure the model, so there is no suggestion.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
   novel: "Unlike all classes of the model.",
   similar: "More like this.", search: "Search result; search for nothing to see all texts again.", undone: "Undone.",
   second: "Also labelled by another person, so there is no suggestion.", queue: "From the list." };
@@ -168,7 +169,7 @@ function accept() {
   if (!text()) return;
   if (view.multilabel) answer("label", [...ticked]);
   else if (text().suggested) answer("label", [text().suggested]);
-  else say("There is no suggestion yet; choose a class.");
+  else say("There is no suggestion; choose a class.");
 }
 
 function reject() {
