@@ -12,7 +12,7 @@ from unnaive.curation.labelling.simulate import LabellingCurve, seed_sign_test, 
 from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.curation.labelling.when_to_stop import (
     Accuracy,
-    Comparison,
+    ModelChange,
     Stability,
     describe_outlook,
     outlook,
@@ -61,7 +61,7 @@ def test_accuracy_cannot_move_further_than_predictions_do() -> None:
 
 def test_a_model_that_changes_half_of_its_predictions_is_called_unstable() -> None:
     stability = Stability()
-    stability.comparisons.append(Comparison(60, 0.1, 0.8))
+    stability.comparisons.append(ModelChange(60, 0.1, 0.8))
     assert describe_outlook(Accuracy(0, 0), stability, None) == [
         "the last 10 labels changed the predictions for 80.0 % of the texts: the model is not stable yet"
     ]

@@ -129,9 +129,9 @@ class LinearLearner:
         if self.pool.multilabel:
             line = self.temperature() if self.model is not None else Temperature(1.0)
             above = scores > -line.offset * line.value
-            return [tuple(sorted(classes[c] for c in np.flatnonzero(row))) for row in above]
-        best, known = scores.argmax(axis=1).tolist(), np.isfinite(scores).any(axis=1).tolist()
-        return [(classes[c],) if is_known else () for c, is_known in zip(best, known, strict=True)]
+            return [tuple(sorted(classes[c] for c in np.flatnonzero(row).tolist())) for row in above]
+        best, known = scores.argmax(axis=1), np.isfinite(scores.max(axis=1))
+        return [(classes[int(c)],) if is_known else () for c, is_known in zip(best, known, strict=True)]
 
     def predicted_labels(self, texts: Ids | None = None) -> list[tuple[str, ...]]:
         """The predicted labels of these texts, or of every text of the pool; multilabel: those with p > 1/2."""
@@ -142,7 +142,7 @@ class LinearLearner:
         known = [index for index in range(len(pool.classes)) if pool.known(index)]
         if not known:
             return [()] * len(texts)
-        scores = np.stack([pool.scores(index)[texts] for index in known], axis=1)
+        scores = np.stack([pool.scores(index)[texts] for index in known], axis=1).astype(np.float64)
         return self.decide([pool.classes[index] for index in known], scores)
 
     def temperature(self) -> Temperature:

@@ -58,8 +58,8 @@ def running_accuracy(learner: LinearLearner, sample: Sequence[int]) -> Accuracy:
     return Accuracy(sum(labels == right for labels, right in zip(predicted, truth, strict=True)), len(sample))
 
 
-class Comparison(NamedTuple):
-    """Two successive models, compared on all texts.
+class ModelChange(NamedTuple):
+    """What differs between two successive models, on all texts.
 
     labels   the number of labels of the second
     kappa    the agreement of their predictions beyond chance
@@ -75,7 +75,7 @@ class Stability:
     """Whether successive models still label the pool differently."""
 
     def __init__(self) -> None:
-        self.comparisons: list[Comparison] = []
+        self.comparisons: list[ModelChange] = []
         self._last: tuple[int, list[tuple[str, ...]]] | None = None
 
     def look(self, learner: LinearLearner) -> None:
@@ -91,7 +91,7 @@ class Stability:
             before = self._last[1]
             kappa = cohen_kappa(before, now)
             changed = sum(old != new for old, new in zip(before, now, strict=True)) / len(now)
-            self.comparisons.append(Comparison(labelled, 1.0 if kappa is None else kappa, changed))
+            self.comparisons.append(ModelChange(labelled, 1.0 if kappa is None else kappa, changed))
         self._last = (labelled, now)
 
     @property
