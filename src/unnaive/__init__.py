@@ -57,10 +57,16 @@ if TYPE_CHECKING:
     from unnaive.workflows.change import merge_files as merge_files
     from unnaive.workflows.change import remake_file as remake_file
     from unnaive.workflows.change import update_file as update_file
+    from unnaive.workflows.clean import clean_file as clean_file
     from unnaive.workflows.compare import compare_file as compare_file
     from unnaive.workflows.compress import compress_file as compress_file
     from unnaive.workflows.evaluate import evaluate_file as evaluate_file
+    from unnaive.workflows.export import export_file as export_file
+    from unnaive.workflows.filter import filter_files as filter_files
+    from unnaive.workflows.import_model import import_file as import_file
+    from unnaive.workflows.plot import plot_file as plot_file
     from unnaive.workflows.predict import predict_file as predict_file
+    from unnaive.workflows.rebase import rebase_file as rebase_file
     from unnaive.workflows.train import train_file as train_file
     from unnaive.workflows.verify import verify_file as verify_file
     from unnaive.workflows.write_tickets import write_tickets as write_tickets
@@ -87,6 +93,12 @@ _HOMES = {
     "verify_file": "unnaive.workflows.verify",
     "audit_file": "unnaive.workflows.audit",
     "compare_file": "unnaive.workflows.compare",
+    "clean_file": "unnaive.workflows.clean",
+    "export_file": "unnaive.workflows.export",
+    "import_file": "unnaive.workflows.import_model",
+    "filter_files": "unnaive.workflows.filter",
+    "rebase_file": "unnaive.workflows.rebase",
+    "plot_file": "unnaive.workflows.plot",
     **dict.fromkeys(("update_file", "forget_file", "merge_files", "remake_file"), "unnaive.workflows.change"),
     "write_tickets": "unnaive.workflows.write_tickets",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.fasttext_files import KINDS, TEXTS, WORDS, write_fasttext
 
+import unnaive
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model
 
@@ -22,6 +23,9 @@ def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
     assert exit_code(["import", str(binary), "-o", str(model), "--json"]) == 0
     about = json.loads(capsys.readouterr().out)
     assert (about["classes"], about["words"], about["loss"], about["maxn"]) == (5, len(WORDS), "softmax", 4)
+    result = unnaive.import_file(binary, tmp_path / "python.model")
+    assert (tmp_path / "python.model").read_bytes() == model.read_bytes()
+    assert {**result.to_dict(), "file": str(model)} == about
     label = load_model(model).predict(["the of to"])[0]
     data.write_text(json.dumps({"text": "the of to", "label": label}) + "\n")
     for arguments in (

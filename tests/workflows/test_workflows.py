@@ -23,9 +23,13 @@ def tickets(tmp_path):
     return unnaive.write_tickets(tmp_path / "tickets")
 
 
+def run(capsys, *arguments):
+    assert exit_code([*map(str, arguments)]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
 def printed_json(capsys, *arguments):
-    assert exit_code([*map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    return json.loads(run(capsys, *arguments, "--json"))
 
 
 def without_times(values):
@@ -171,3 +175,37 @@ def test_results_print_as_one_short_line(tickets):
 def test_data_that_is_no_path_is_one_sentence(data, came):
     with pytest.raises(unnaive.BadData, match=came):
         unnaive.train_file(data, label="queue")
+
+
+@pytest.mark.slow
+def test_files_are_cleaned_filtered_exported_and_drawn_as_by_the_commands(tickets, capsys):
+    train, model = tickets / "train.csv", tickets / "m.model"
+    unnaive.train_file(train, "multinomial", label="queue", output=model)
+    findings = tickets / "findings.csv"
+    run(capsys, "audit", train, "--label", "queue", "--fast", "--csv", findings)
+    cleaned = unnaive.clean_file(train, findings, tickets / "a.csv", accept=["label-error"], label="queue")
+    more = "--label", "queue", "--accept", "label-error"
+    printed = printed_json(capsys, "clean", train, findings, "-o", tickets / "b.csv", *more)
+    assert without_times(cleaned.to_dict()) == without_times(printed)
+    assert (tickets / "a.csv").read_bytes() == (tickets / "b.csv").read_bytes()
+
+    unnaive.predict_file(model, tickets / "test.csv", tickets / "texts.jsonl")
+    kept = unnaive.filter_files(model, tickets / "texts.jsonl", ["billing"], tickets / "a.jsonl", above=0.5)
+    more = tickets / "texts.jsonl", "--keep", "billing", "--above", "0.5"
+    printed = printed_json(capsys, "filter", model, *more, "-o", tickets / "b.jsonl")
+    assert json.loads(json.dumps(kept.to_dict())) == printed
+    assert (tickets / "a.jsonl").read_bytes() == (tickets / "b.jsonl").read_bytes()
+
+    exported = unnaive.export_file(model, "js", tickets / "a-js")
+    printed = printed_json(capsys, "export", model, "--to", "js", "-o", tickets / "b-js")
+    assert exported.to_dict()["files"] == printed["files"]
+
+    drawn = unnaive.plot_file(model, tickets / "test.csv", tickets / "a.svg", figure="confusion")
+    run(capsys, "plot", model, tickets / "test.csv", "--figure", "confusion", "-o", tickets / "b.svg")
+    assert drawn.read_bytes() == (tickets / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize("threshold", [{}, {"above": 0.5, "recall": 0.9, "held_out": "x"}, {"recall": 0.9}])
+def test_a_filter_has_one_threshold(threshold):
+    with pytest.raises(unnaive.UnnaiveError, match=r"give above=0\.5, or recall=0\.9 and held_out with labelled texts"):
+        unnaive.filter_files("m.model", "texts.jsonl", ["billing"], "out.jsonl", **threshold)

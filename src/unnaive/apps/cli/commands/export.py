@@ -73,22 +73,24 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
     """Write the export and describe it."""
     from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import load_model
-    from unnaive.interop.export.export_folder import check_folder_writable, export_model, find_target
+    from unnaive.interop.export.export_folder import find_target
+    from unnaive.workflows.export import export_file
 
     find_target(to)
     if page and to != "js":
         raise UnnaiveError(f"--page is only for --to js, not for {to}; leave it out")
-    check_folder_writable(output)
-    fitted = load_model(path)
-    more = {"page.html": make_page(fitted).encode()} if page else {}
-    written = export_model(fitted, to, output, more=more)
+    result = export_file(path, to, output, more=page_file if page else None)
     if as_json:
-        echo(visible_json({"folder": str(output), "target": to, "files": {p.name: p.stat().st_size for p in written}}))
+        echo(visible_json(result.to_dict()))
         return
-    for path_written in written:
-        say_summary(f"wrote {path_written} ({format_size(path_written.stat().st_size)})")
+    for written in result.files:
+        say_summary(f"wrote {written} ({format_size(written.stat().st_size)})")
     say_summary(f"to check it: unnaive export --check {output}")
+
+
+def page_file(fitted: FittedModel) -> dict[str, bytes]:
+    """The page as a file of the export."""
+    return {"page.html": make_page(fitted).encode()}
 
 
 def make_page(fitted: FittedModel) -> str:

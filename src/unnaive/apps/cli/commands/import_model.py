@@ -42,24 +42,14 @@ def import_model(
     """
     from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.errors import count_noun
-    from unnaive.base.open_files import check_exists
-    from unnaive.classifier.model_file import check_writable, save
-    from unnaive.models.fasttext.importing import import_fasttext
+    from unnaive.workflows.import_model import import_file
 
-    check_writable(output)
-    fitted = import_fasttext(check_exists(file), multilabel=multilabel)
-    save(fitted, output)
-    n_classes, n_words = len(fitted.classes), fitted.scorer.n_terms
-    about = {
-        "file": str(output),
-        "bytes": output.stat().st_size,
-        "classes": n_classes,
-        "words": n_words,
-        **fitted.reading,
-    }
+    result = import_file(file, output, multilabel=multilabel)
+    about = result.to_dict()
     if as_json:
         echo(visible_json(about))
         return
-    options = ", ".join(f"{name} {value}" for name, value in fitted.reading.items())
-    say_summary(f"read {file}: {count_noun(n_classes, 'class', 'classes')}, {count_noun(n_words, 'word')}, {options}")
-    say_summary(f"wrote {output} ({format_size(output.stat().st_size)})")
+    words = [count_noun(about["classes"], "class", "classes"), count_noun(about["words"], "word")]
+    options = [f"{name} {value}" for name, value in result.fitted.reading.items()]
+    say_summary(f"read {file}: {', '.join([*words, *options])}")
+    say_summary(f"wrote {output} ({format_size(about['bytes'])})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,20 +11,10 @@ from unnaive.apps.cli.overwriting import refuse_inputs
 from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, show_event
 from unnaive.apps.common.shared_options import Archives, make_output_folders, reading
-from unnaive.base.errors import BadData, choose
-from unnaive.workflows.corpora import has_own_split, read_corpus
+from unnaive.workflows.plot import CURVES, OF_A_MODEL, plan_figure, plot_file
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
-
-CURVES = ("learning-curve", "vocabulary-curve")
-OF_A_MODEL = {
-    "precision-recall": "precision and recall",
-    "calibration": "calibration",
-    "abstention": "accuracy of the most certain documents",
-    "confusion": "documents by true and predicted class",
-    "classes": "precision, recall and F1",
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -63,96 +53,11 @@ def plot(
 
     unnaive plot tickets/tickets.model tickets/test.csv --label queue --figure confusion -o confusion.svg
     """
-    from unnaive.base.open_files import check_exists
-    from unnaive.evaluation.reports.plots import figure_format, save_figure
-
-    of_records = holds_records(check_exists(what))
-    there = list(CURVES if of_records else OF_A_MODEL)
-    name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
-    path = output if output is not None else Path(f"{name}.png")
-    figure_format(path)
-    refuse_inputs([path], [str(what), *(() if source is None else source.paths)])
-    make_output_folders([path])
-    if of_records:
-        drawing = curve_figure(what, name, measure, title)
-    else:
-        drawing = model_figure(what, source, archives, name, title)
-    echo(f"wrote {save_figure(drawing, path)}")
-
-
-def holds_records(path: Path) -> bool:
-    """Whether a file is records of experiments and not a model: JSON lines, by its ending or first byte."""
-    from unnaive.io.endings import RECORDS
-
-    if path.suffix.lower() in RECORDS:
-        return True
-    with path.open("rb") as file:
-        return file.read(1) == b"{"
-
-
-def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
-    """A learning or vocabulary curve from records; of the last comparison in the file that has one."""
-    from unnaive.evaluation.grids import short_name
-    from unnaive.evaluation.reports.plots import curves_figure
-    from unnaive.evaluation.results import RecordFile
-    from unnaive.evaluation.summaries import group_comparisons, learning_curves, vocabulary_curves
-
-    comparisons = list(group_comparisons(RecordFile(path).read()).values())
-    measures = list(dict.fromkeys(record.measure for records in comparisons for record in records))
-    if not measures:
-        raise BadData(f"{path} has no records; make some with unnaive compare")
-    chosen = choose(measures, measure or measures[0], f"measure in {path}")
-    by_terms = name == "vocabulary-curve"
-    curves = vocabulary_curves if by_terms else learning_curves
-    for records in reversed(comparisons):
-        points = curves(records, chosen)
-        if points:
-            break
-    else:
-        option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
-        raise BadData(
-            f"the figure needs two points or more, and {path} has fewer; run unnaive compare with {option} first"
-        )
-    axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
-    heading = title or f"{short_name(records[0].data)}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
-    return curves_figure(points, title=heading, x=axis, y=chosen, logarithmic=by_terms)
-
-
-def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
-    """The results of a model on labelled data."""
-    from unnaive.classifier.model_file import load_model
-    from unnaive.evaluation.evaluate import evaluate
-    from unnaive.evaluation.evaluation_report import abstention_choices, classes_by_size
-    from unnaive.evaluation.grids import short_name
-    from unnaive.evaluation.reports import plots
-    from unnaive.learning.class_spellings import respell_labels
-    from unnaive.workflows.feedback import Feedback
-    from unnaive.workflows.learnt_documents import warn_about_learnt
-    from unnaive.workflows.trained_columns import read_as_trained
-
-    fitted = load_model(path)
-    if source is None:
-        raise BadData(f"the figure needs labelled data to evaluate {path} on; write unnaive plot {path} DATA")
-    corpus = read_corpus(read_as_trained(source, fitted), archives, Feedback(show_event))
-    tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
-    shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
-    warn_about_learnt(fitted, shown)
-    evaluation = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
-    heading = title or f"{short_name(evaluation.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
-    if name == "precision-recall":
-        return plots.precision_recall_figure(evaluation.rankings(), title=heading)
-    if name == "calibration":
-        if not evaluation.calibration():
-            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
-        return plots.calibration_figure(evaluation.calibration(), title=heading)
-    if name == "abstention":
-        if evaluation.abstention is None:
-            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
-        choices = abstention_choices(evaluation)
-        return plots.risk_coverage_figure(evaluation.abstention, choices=choices, title=heading)
-    if name == "confusion":
-        return plots.confusion_figure(evaluation.confusion, evaluation.classes, title=heading)
-    order = classes_by_size(evaluation)
-    tally = evaluation.tally
-    values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
-    return plots.classes_figure(values, [evaluation.classes[c] for c in order], title=heading)
+    request = plan_figure(what, figure, output)
+    refuse_inputs([request.path], [str(what), *(() if source is None else source.paths)])
+    make_output_folders([request.path])
+    written = plot_file(
+        what, source, request.path, figure=request.name, measure=measure, title=title, archives=archives,
+        progress=show_event,
+    )  # fmt: skip
+    echo(f"wrote {written}")

@@ -10,7 +10,6 @@ import typer
 from unnaive.apps.common.path_options import EXTENDED, WRITTEN_MODEL
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ChangedModel
-from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
 SHOWN = 10  # documents listed on the screen
@@ -49,30 +48,10 @@ def rebase(
     unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
     unnaive rebase retrained.model --record tickets/tickets.model.record -o tickets.model
     """
-    from unnaive.base.open_files import check_exists, hash_file
-    from unnaive.classifier.model_file import check_writable, load_model
-    from unnaive.curation.teaching.rebase import REBASE
-    from unnaive.curation.teaching.rebase import rebase as carry_over
-    from unnaive.curation.teaching.saved_models import write_fold
-    from unnaive.curation.teaching.teaching_log import TeachingRecord
+    from unnaive.workflows.rebase import rebase_file
 
-    target = check_writable(output or model)
-    fitted = load_model(model)
-    if fitted.token_rule is None:
-        raise UnnaiveError(
-            f"{model} was trained on counts, so it cannot be taught texts; name a model trained on texts"
-        )
-    book = TeachingRecord(model, check_exists(record))
-    try:
-        if book.fold_of(hash_file(model)) is not None:
-            raise UnnaiveError(f"{model} belongs to {record} already; serve it, or name a model that was trained again")
-        result = carry_over(fitted, book, grow=grow)
-        event = book.add(REBASE, result.to_change(), result.to_answer() | {"base": book.versions().next_base})
-        write_fold(target, result.fitted, book, event)
-    finally:
-        book.close()
-    left = [change.to_dict() for change in result.left]
-    show_rebase({"file": str(output or model), **result.to_answer(), "left": left}, result.describe(), as_json)
+    result = rebase_file(model, record, grow=grow, output=output)
+    show_rebase(result.to_dict(), result.rebased.describe(), as_json)
 
 
 def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
