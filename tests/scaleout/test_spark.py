@@ -503,7 +503,7 @@ def test_the_command_line_trains_the_same_file_as_locally(spark, table, tmp_path
     local = load_model(tmp_path / "local.model")
     remade = TextClassifier.from_fitted(local).remake().fitted_  # terms in order
     # hashes of the texts, by which overlap with test files is found, are kept by local training alone
-    save(replace(remade, columns=local.columns, text_hashes=None), tmp_path / "ordered.model")
+    save(replace(remade, source=local.source, text_hashes=None), tmp_path / "ordered.model")
     assert (tmp_path / "spark.model").read_bytes() == (tmp_path / "ordered.model").read_bytes()
 
 
@@ -545,13 +545,14 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert on_spark["accuracy"] == local["accuracy"]
     assert on_spark["macro-f1"] == pytest.approx(local["macro-f1"], abs=1e-12)
     assert on_spark["unknown"] == []
-    TextClassifier("multinomial").fit(["good ball", "please pay"], ["sport", tickets[1][0]]).save(model)
+    few = ["good ball", "please pay", "rain"], ["sport", tickets[1][0], "weather"]
+    TextClassifier("multinomial").fit(*few).save(model)
     assert run("evaluate", model, table, "--engine", "spark") == 0
     said = capsys.readouterr().err
     others = N - list(tickets[1]).count(tickets[1][0])
     assert "note: the model was not trained on" in said
     assert f"these {others} labels cannot be right" in said
-    assert "note: macro averages leave out 1 class without a document or a prediction here: sport" in said
+    assert "note: macro averages leave out 1 class without a document or a prediction here: weather" in said
 
 
 def test_the_command_line_compares_by_folds(spark, table, tmp_path):
@@ -594,10 +595,10 @@ def test_sets_of_labels_are_refused_on_spark(table, tmp_path, capsys):
 
 def test_what_spark_cannot_read_is_one_sentence(spark, tmp_path, capsys):
     wanted = ("-o", tmp_path / "x.model", "--engine", "spark", "--model", "multinomial")
-    assert run("train", tmp_path / "nothing.parquet", *wanted) == 2
+    assert run("train", f"file://{tmp_path}/nothing.parquet", *wanted) == 2
     assert "Spark cannot read" in capsys.readouterr().err
     (tmp_path / "tickets").write_text("a")
-    assert run("train", tmp_path / "tickets", *wanted) == 2
+    assert run("train", f"file://{tmp_path}/tickets", *wanted) == 2
     assert "add --format parquet, csv, tsv, jsonl, orc or table" in capsys.readouterr().err
 
 

@@ -91,8 +91,11 @@ class ByteSource:
     """The bytes of a file, or of stdin for "-", whose start can be read several times although it is opened once.
 
     What a look reads stays in memory. `open` hands it on together with the rest, so that a pipe loses nothing; after
-    that, a file is opened again, and a pipe cannot be opened again.
+    that, a file is opened again, and a pipe cannot be opened again. `lines_before` is the number of lines before the
+    first byte, for messages.
     """
+
+    lines_before = 0
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -152,6 +155,47 @@ class ByteSource:
 
     def _decompressed(self, watched: WatchedStream, max_ratio: int) -> IO[bytes]:
         return decompressed_stream(io.BufferedReader(watched, BLOCK), watched, self.name, max_ratio)
+
+
+class FilePart(ByteSource):
+    """The bytes of a file from `start` to before `stop`, which are whole lines."""
+
+    def __init__(self, path: str | Path, start: int, stop: int) -> None:
+        super().__init__(path)
+        self.start, self.stop = start, stop
+
+    def packed(self, on_read: OnRead | None = None, *, looking: bool = False) -> WatchedStream:
+        """The unbuffered bytes; a look is not kept."""
+        file, _ = self._open_raw()
+        file.seek(self.start)
+        return WatchedStream(_Bounded(file, self.stop - self.start), on_read=on_read)  # type: ignore[arg-type]
+
+    def count_lines(self) -> None:
+        """Count the lines before the part; a lone carriage return ends a line too."""
+        ends, left, after = 0, self.start, b""
+        with Path(self.path).open("rb") as file:
+            while left and (block := file.read(min(left, 64 * BLOCK))):
+                ends += block.count(b"\n") + block.count(b"\r") - (after + block).count(b"\r\n")
+                left, after = left - len(block), block[-1:]
+        self.lines_before = ends
+
+
+class _Bounded(io.RawIOBase):
+    """The next `left` bytes of a file."""
+
+    def __init__(self, file: IO[bytes], left: int) -> None:
+        self._file, self._left = file, left
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` with the next bytes."""
+        size: int = self._file.readinto(memoryview(buffer)[: self._left]) or 0  # type: ignore[attr-defined]
+        self._left -= size
+        return size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
 
 
 class _Replay(io.RawIOBase):

@@ -25,8 +25,8 @@ from unnaive.io.tables.binary_tables import ParquetTable
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import JsonTable
 from unnaive.io.tables.kept_columns import KeptColumn
-from unnaive.io.tables.native_parser import NotPlain, read_csv, read_json
-from unnaive.io.tables.tables import Table
+from unnaive.io.tables.native_parser import read_csv, read_json
+from unnaive.io.tables.tables import NotPlain, Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
 Parse = Callable[[Any], Labels]

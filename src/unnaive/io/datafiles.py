@@ -48,6 +48,7 @@ class DataFile(ColumnOptions):
                      whole texts
     looks            what first looks at the files have found, so that each file is opened and understood once; copies
                      of this value with other options share it
+    listed           the files of the paths, if they are known; None to list them
 
     Format and columns are those of ColumnOptions, by keyword.
     """
@@ -57,6 +58,7 @@ class DataFile(ColumnOptions):
     default_columns: Columns | None = None
     message: str | None = None
     looks: FirstLooks = field(default_factory=FirstLooks, repr=False, compare=False)
+    listed: tuple[PartFile, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.paths, str):
@@ -100,10 +102,12 @@ class DataFile(ColumnOptions):
 
     def files(self) -> list[str]:
         """The paths; patterns such as parts/*.parquet, and folders of mbox or data files, are replaced by the files."""
-        return [part.path for part in self._parts()]
+        return [part.path for part in self.parts()]
 
-    def _parts(self) -> list[PartFile]:
+    def parts(self) -> list[PartFile]:
         """The files, with the columns in their paths below the folders that were given."""
+        if self.listed is not None:
+            return list(self.listed)
         paths = [path for pattern in self.paths for path in expand_pattern(pattern)]
         return [
             part for path in paths
@@ -140,13 +144,13 @@ class DataFile(ColumnOptions):
 
         With `keep`, a batch of a table has all of its columns; those of the first file, if there are several.
         """
-        log = self._start_log()
+        log = self.start_log()
         empty = missing = 0
         for batch in self._read_tables(labelled, keep):
             empty += batches.count_empty(batch.texts)
             missing += batches.count_missing(batch.texts)
             yield batch
-        self._warn_about_rows(log.rows, empty, missing)
+        self.warn_about_rows(log.rows, empty, missing)
 
     def corpus(self, *, unlabelled: bool = False) -> Corpus:
         """All labelled documents at once; multilabel if any row has two labels or more.
@@ -154,7 +158,7 @@ class DataFile(ColumnOptions):
         In single-label data, rows without a label are left out with a warning, or kept if `unlabelled`; in multilabel
         data they are documents without labels.
         """
-        log = self._start_log()
+        log = self.start_log()
         files = self.files()
         if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
             corpus = self._spell_labels(read_folder(files[0], self.options))
@@ -168,7 +172,7 @@ class DataFile(ColumnOptions):
         texts = batches.concatenate([part.texts for part in parts])
         labels = [names for part in parts for names in part.labels]
         corpus = Corpus(texts, labels, ids=[doc_id for part in parts for doc_id in part.ids], name=self.name)
-        self._warn_about_rows(len(corpus), batches.count_empty(texts), batches.count_missing(texts))
+        self.warn_about_rows(len(corpus), batches.count_empty(texts), batches.count_missing(texts))
         sizes = log.label_sizes()
         warn_about_odd_labels(self.name, sizes)
         if self.multilabel or any(len(names) > 1 for names in labels):
@@ -199,7 +203,8 @@ class DataFile(ColumnOptions):
         _warn_about_unlabelled(self.name, seen, unlabelled)
         _warn_about_many_classes(self.name, len(labels), seen - unlabelled)
 
-    def _start_log(self) -> ReadLog:
+    def start_log(self) -> ReadLog:
+        """The log, cleared for another reading."""
         log = self.options.log
         log.source, log.rows, log.files, log.columns = self.name, 0, 0, None
         log.skipped.clear()
@@ -284,7 +289,7 @@ class DataFile(ColumnOptions):
             )
 
     def _open(self, options: ReadOptions, labelled: bool) -> Iterator[Inspection]:
-        parts = self._parts()
+        parts = self.parts()
         files = [part.path for part in parts]
         if self.format == "files" or (self.format is None and not labelled and are_documents(files)):
             if self.format is None:
@@ -322,7 +327,8 @@ class DataFile(ColumnOptions):
             header = False
         return replace(self.options, expected=tuple(expected), header=header)
 
-    def _warn_about_rows(self, seen: int, empty: int, missing: int) -> None:
+    def warn_about_rows(self, seen: int, empty: int, missing: int) -> None:
+        """Warn about rows that were left out and about `empty` and `missing` texts; no rows are an error."""
         if not seen:
             if self.options.log.format in ("folder", "files"):
                 raise BadData(f"{self.name} contains no files; name a folder with files")

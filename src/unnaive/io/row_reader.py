@@ -16,8 +16,7 @@ from unnaive.io.batches import Batch
 from unnaive.io.fields.columns import Columns
 from unnaive.io.folders import FilesTable
 from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
-from unnaive.io.tables.native_parser import NotPlain
-from unnaive.io.tables.tables import Table
+from unnaive.io.tables.tables import NotPlain, Table
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -58,7 +57,8 @@ class RowReader:
     def _name_row(self, problem: BadRecord, n_read: int) -> BadRecord:
         """The error with the number of its row in the file, counted from 1 without the header."""
         path = getattr(self.table, "path", STDIN)
-        return problem.at(f"row {n_read + problem.row + 1} of {self.name if path == STDIN else path}")
+        row = self.table.rows_before + n_read + problem.row + 1
+        return problem.at(f"row {row} of {self.name if path == STDIN else path}")
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""

@@ -48,15 +48,15 @@ def read_lines(source: ByteSource, options: ReadOptions) -> Lines:
     """The numbered lines of a file or of stdin, which is closed at the end."""
     return decode_lines(
         open_source(source, options), STDIN_NAME if source.path == STDIN else source.path, encoding=options.encoding,
-        language=options.language, max_line=options.max_line, silent=options.looking,
+        language=options.language, max_line=options.max_line, silent=options.looking, before=source.lines_before,
     )  # fmt: skip
 
 
 def decode_lines(
     stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en", max_line: int = MAX_LINE,
-    silent: bool = False,
+    silent: bool = False, before: int = 0,
 ) -> Lines:  # fmt: skip
-    """Numbered lines with their ends, decoded; a lone carriage return also ends a line.
+    """Numbered lines with their ends, decoded, after `before` earlier ones; a lone carriage return also ends a line.
 
     The stream is closed at the end. The encoding is the one given, or that of a byte-order mark, or UTF-8; lines that
     are not UTF-8 are read in the code page of `language`, with a warning, unless `silent`. A truncated compressed file
@@ -65,18 +65,18 @@ def decode_lines(
     >>> list(decode_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
     [(1, 'çay\\r\\n'), (2, 'köfte')]
     """
-    number = 0
+    number = before
     nuls = False
     try:
         with stream:
-            for line in _choose_decoder(stream, name, encoding, language, max_line, silent):
+            for line in _choose_decoder(stream, name, encoding, language, max_line, silent, before):
                 for piece in io.StringIO(line, newline="") if "\r" in line else (line,):
                     number += 1
                     if "\0" in piece and not nuls:
                         nuls = _report_nuls(piece, name, number, silent)
                     yield number, piece
     except (EOFError, zlib.error, OSError) as problem:
-        where = f"after line {number}" if number else "before its first line"
+        where = f"after line {number}" if number > before else "before its first line"
         raise BadData(f"{name} is truncated or damaged {where} ({problem}); copy it again") from problem
 
 
@@ -88,7 +88,7 @@ def _check_length(line: str | bytes, number: int, name: str, max_line: int) -> N
 
 
 def _choose_decoder(
-    stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int, silent: bool
+    stream: IO[bytes], name: str, encoding: str | None, language: str, max_line: int, silent: bool, before: int
 ) -> Iterator[str]:
     marked = _find_byte_order_mark(stream)
     if marked == "utf-8-sig" and (encoding is None or names_utf8(encoding)):
@@ -96,8 +96,9 @@ def _choose_decoder(
     elif encoding is None:
         encoding = marked
     if encoding is None:
-        return _decode_utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN), max_line, silent)
-    return _decode_as(stream, name, encoding, max_line)
+        code_page = CODE_PAGES.get(language, WESTERN)
+        return _decode_utf8_or_code_page(stream, name, code_page, max_line, silent, before)
+    return _decode_as(stream, name, encoding, max_line, before)
 
 
 def names_utf8(encoding: str) -> bool:
@@ -117,13 +118,13 @@ def _find_byte_order_mark(stream: IO[bytes]) -> str | None:
     return next((encoding for mark, encoding in BYTE_ORDER_MARKS if start.startswith(mark)), None)
 
 
-def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int) -> Iterator[str]:
+def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int, before: int) -> Iterator[str]:
     try:
         wrapped = io.TextIOWrapper(stream, encoding=encoding, newline="")
     except LookupError as unknown:
         raise BadData(f"no encoding called {encoding!r}; common ones are utf-8, utf-16, cp1252, cp1254") from unknown
     try:
-        for number, line in enumerate(iter(partial(wrapped.readline, max_line + 1), ""), start=1):
+        for number, line in enumerate(iter(partial(wrapped.readline, max_line + 1), ""), start=before + 1):
             _check_length(line, number, name, max_line)
             yield line
     except UnicodeError as problem:
@@ -142,11 +143,11 @@ def _describe_unicode_error(problem: UnicodeError) -> str:
 
 
 def _decode_utf8_or_code_page(
-    stream: IO[bytes], name: str, code_page: str, max_line: int, silent: bool
+    stream: IO[bytes], name: str, code_page: str, max_line: int, silent: bool, before: int
 ) -> Iterator[str]:
     """Decode each line as UTF-8 if it is valid, else by the code page, whose text is hardly ever valid UTF-8."""
     warned = silent
-    for number, raw in enumerate(iter(partial(stream.readline, max_line + 1), b""), start=1):
+    for number, raw in enumerate(iter(partial(stream.readline, max_line + 1), b""), start=before + 1):
         if len(raw) > max_line:
             _check_length(raw, number, name, max_line)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveError
 
 if TYPE_CHECKING:
+    from unnaive.base.types import ProgressCallback
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.training_data import TrainingData
     from unnaive.evaluation.results import Record
@@ -19,10 +20,18 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.io.fields.columns import Columns
     from unnaive.learning.fitted import FittedModel
+    from unnaive.scaleout.spark.files import SparkDocuments
     from unnaive.text.tokens import TokenRule
     from unnaive.workflows.training_result import TrainingResult
 
 WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats with another name in Spark
+# by default Spark trims texts in CSV, writes "" for an empty one, and leaves keys without a value out of JSON
+VALUES_AS_THEY_ARE = {
+    "header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
+    "emptyValue": "", "ignoreNullFields": False,
+}  # fmt: skip
+# names that no column of the input and no field of a model has, until the columns get the names of the input
+DOCUMENT, NEW = "document\0", ("label\0", "value\0")
 
 
 @dataclass(frozen=True)
@@ -60,17 +69,21 @@ def train_on_spark(
     test: Sequence[str] | None = None,
     frozen: bool = False,
     soft: Sequence[str] = (),
+    progress: ProgressCallback | None = None,
 ) -> TrainingResult:
     """Train, evaluate if requested, write; the result is that of `train_file`.
 
-    soft  names or patterns of the columns with the probability of each label
+    soft      names or patterns of the columns with the probability of each label
+    progress  called with notes, as by `train_file`
     """
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
-    from unnaive.scaleout.spark.files import read_source
     from unnaive.scaleout.spark.fitting import check_trainable
     from unnaive.scaleout.spark.soft_rows import check_soft_model
+    from unnaive.scaleout.spark.spark_tables import only_spark_opens
     from unnaive.text.field import field_kinds
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.train import settle_source
     from unnaive.workflows.training_result import TrainingResult
 
     check_writable(output)
@@ -78,33 +91,54 @@ def train_on_spark(
     check_trainable(spec)
     if soft:
         check_soft_model(spec)
-    start = time.perf_counter()
+    start, feedback, tests = time.perf_counter(), Feedback(progress), source
     with engine.session() as spark:
-        df, columns = read_source(spark, source, labelled=not soft)
+        if not only_spark_opens(spark, source):
+            source = settle_source(classifier, source, soft, feedback, vectors=False)
+            check_trainable(classifier.spec())
+            source = replace(source, options=replace(source.options, language=classifier.language or "en"))
+        documents = _read_documents(spark, source, labelled=not soft, soft=soft)
+        columns = documents.columns
         classifier.fields = field_kinds(columns.fields) or None
         check_trainable(spec, columns.fields)
         if soft:
-            data, n_docs = _count_soft_labels(df, columns, classifier.token_rule, soft)
+            columns = replace(columns, label=None, label_columns=(), flag_labels=())
+            data, n_docs = _count_soft_labels(documents, classifier.token_rule)
         else:
-            data = _count_labels(df, columns, classifier.token_rule, source)
+            data = _count_labels(documents, classifier.token_rule, source)
             n_docs = data.n_docs
         fitted = train(data.with_reading(source=columns.section(), n_jobs=classifier.n_jobs), spec)
-        measured = _measure(spark, replace(source, paths=tuple(test)), fitted) if test else None
+        measured = _measure(spark, replace(tests, paths=tuple(test)), fitted) if test else None
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
     return TrainingResult.of(
-        fitted, output, documents=n_docs, seconds=seconds, read=read, label_sizes={}, test=measured
+        fitted, output, documents=n_docs, seconds=seconds, read=read, label_sizes={}, test=measured,
+        notes=tuple(feedback.notes),
     )  # fmt: skip
 
 
-def _count_labels(df: Any, columns: Columns, rule: TokenRule, source: DataFile) -> TrainingData:
-    """The training data of texts and labels, with a note about rows without a label."""
+def _read_documents(
+    spark: Any, source: DataFile, *, labelled: bool, soft: Sequence[str] = (), format: str | None = None,
+    spelling: Mapping[str, str] | None = None,
+) -> SparkDocuments:  # fmt: skip
+    """The documents of the source, read by Spark only if nothing else can open it."""
+    from unnaive.scaleout.spark.files import read_documents
+    from unnaive.scaleout.spark.spark_tables import only_spark_opens, read_tables
+
+    if only_spark_opens(spark, source):
+        return read_tables(spark, source, labelled=labelled, soft=soft, keep=format is not None)
+    return read_documents(spark, source, labelled=labelled, soft=soft, format=format, spelling=spelling)
+
+
+def _count_labels(documents: SparkDocuments, rule: TokenRule, source: DataFile) -> TrainingData:
+    """The training data of texts and labels; if only now the labels are known, with notes about them."""
     from unnaive.scaleout.spark.counting import count_complete_rows
-    from unnaive.scaleout.spark.files import label_column, text_column
     from unnaive.scaleout.spark.fitting import partitions_data
 
-    rows = df.select(text_column(df, columns), label_column(df, columns))
+    rows = documents.labelled_rows
     counted = count_complete_rows(rows, rule)
+    if documents.multilabel is not None:
+        return partitions_data(rows, rule, counted, multilabel=documents.multilabel)
     multilabel = bool(source.multilabel) or counted.n_several > 0
     named = counted.named(multilabel=multilabel)
     unlabelled = counted.n_rows - int(named.n_docs)
@@ -114,16 +148,13 @@ def _count_labels(df: Any, columns: Columns, rule: TokenRule, source: DataFile) 
     return partitions_data(rows, rule, counted, multilabel=multilabel)
 
 
-def _count_soft_labels(
-    df: Any, columns: Columns, rule: TokenRule, soft: Sequence[str]
-) -> tuple[TrainingData, int]:  # fmt: skip
+def _count_soft_labels(documents: SparkDocuments, rule: TokenRule) -> tuple[TrainingData, int]:
     """The training data of texts and probabilities of labels, and the number of texts."""
-    from unnaive.scaleout.spark.files import text_column
     from unnaive.scaleout.spark.fitting import partitions_data
     from unnaive.scaleout.spark.rows import report_missing
-    from unnaive.scaleout.spark.soft_rows import count_soft_rows, soft_rows
+    from unnaive.scaleout.spark.soft_rows import SoftReader, count_soft_rows
 
-    rows, read = soft_rows(df, text_column(df, columns), soft)
+    rows, read = documents.labelled_rows, SoftReader(documents.soft_labels)
     counted = count_soft_rows(rows, rule, read)
     report_missing(counted.left_out, counted.n_rows, "error")
     return partitions_data(rows, rule, counted, multilabel=False, read=read), counted.n_rows
@@ -132,7 +163,6 @@ def _count_soft_labels(
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> Columns:
     """Write the DataFrame with predictions, as Spark writes: a folder of part files; returns the columns read."""
     from unnaive.io.endings import DELIMITERS, ENDINGS, SPARK, choose_ending
-    from unnaive.scaleout.spark.files import read_source, text_column
     from unnaive.scaleout.spark.rows import TEXT
     from unnaive.scaleout.spark.scoring import transform
     from unnaive.scaleout.spark.spark_session import reading_errors
@@ -148,15 +178,15 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
     with engine.session() as spark:
         from pyspark.sql import functions as F
 
-        df, columns = read_source(spark, read_as_trained(source, fitted), labelled=False)
-        taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever their names
-        new = _new_name("predicted_label", df.columns)
-        best = _new_name(fitted.value_name, df.columns)
-        texts = df.withColumn(taken, text_column(df, columns))
-        out = transform(texts, fitted, text=taken, prediction=new, best=best).drop(taken)
+        documents = _read_documents(spark, read_as_trained(source, fitted), labelled=False, format=format)
+        columns = documents.columns
+        names = [_new_name(name, documents.kept) for name in ("predicted_label", fitted.value_name)]
+        rows = documents.rows.withColumnRenamed(TEXT, DOCUMENT)
+        out = transform(rows, fitted, text=DOCUMENT, prediction=NEW[0], best=NEW[1]).drop(DOCUMENT)
         if format in DELIMITERS and fitted.multilabel:
-            out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
-        writer = out.write.option("header", True).option("escape", '"')
+            out = out.withColumn(NEW[0], F.concat_ws(columns.separator or ";", NEW[0]))
+        out = out.toDF(*documents.kept, *names)
+        writer = out.write.options(**VALUES_AS_THEY_ARE)
         if format in DELIMITERS:
             writer = writer.option("sep", DELIMITERS[format])
         with reading_errors():
@@ -171,14 +201,14 @@ def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile
 
 
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
+    from unnaive.learning.class_spellings import class_spellings
     from unnaive.scaleout.spark.evaluating import tally_on_spark
-    from unnaive.scaleout.spark.files import label_column, read_source, text_column
     from unnaive.workflows.hold_out import describe_tally
     from unnaive.workflows.trained_columns import read_as_trained
 
-    df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
-    rows = df.select(text_column(df, columns), label_column(df, columns))
-    names, tally = tally_on_spark(rows, fitted, missing="skip")
+    spelling = {name: str(label) for name, label in class_spellings(fitted).items()}
+    documents = _read_documents(spark, read_as_trained(source, fitted), labelled=True, spelling=spelling)
+    names, tally = tally_on_spark(documents.labelled_rows, fitted, missing="skip")
     measures = describe_tally(tally)
     if classes:
         measures["multilabel"] = fitted.multilabel
@@ -197,12 +227,11 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
 def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule) -> list[Record]:
     """Cross-validate the models of a plan; folds depend on a hash of the text, the same for all models."""
     from unnaive.scaleout.spark.comparing import cross_validate
-    from unnaive.scaleout.spark.files import label_column, read_source, text_column
 
     with engine.session() as spark:
-        df, columns = read_source(spark, source, labelled=True)
-        rows = df.select(text_column(df, columns), label_column(df, columns))
-        return cross_validate(rows, plan, replace(rule, fields=columns.fields or None), name=source.name)
+        documents = _read_documents(spark, source, labelled=True)
+        fields = documents.columns.fields or None
+        return cross_validate(documents.labelled_rows, plan, replace(rule, fields=fields), name=source.name)
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:

@@ -103,7 +103,7 @@ def train_file(
     if path is not None:
         check_writable(path)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
-    source = _settle_source(classifier, source, soft_labels, feedback)
+    source = settle_source(classifier, source, soft_labels, feedback)
     spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     needs = {"--holdout": holdout is not None, "--register": register, "--max-size": limit is not None}
     if soft_labels:
@@ -165,15 +165,20 @@ def _copy(model: str | TextClassifier) -> TextClassifier:
     return TextClassifier(**model.get_params()) if isinstance(model, TextClassifier) else TextClassifier(model)
 
 
-def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str], feedback: Feedback) -> DataFile:
-    """The source with its fields, which are set in the classifier too; mail and unused columns are noted."""
+def settle_source(
+    classifier: TextClassifier, source: DataFile, soft: Sequence[str], feedback: Feedback, *, vectors: bool = True
+) -> DataFile:  # fmt: skip
+    """The source with its fields, which are set in the classifier too; mail and unused columns are noted.
+
+    vectors  whether vectors are used, by a model that can
+    """
     from unnaive.models.catalogue import find_model
     from unnaive.text.field import field_kinds
     from unnaive.workflows.source_fields import note_other_columns, settle_fields
 
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
-    vectors = find_model(classifier.model).traits.takes_vectors
+    vectors = vectors and find_model(classifier.model).traits.takes_vectors
     source, fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
     classifier.fields = None if fields is None else field_kinds(fields)
     if classifier.fields is None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.io.fields.columns import Columns
 from unnaive.io.tables.binary_tables import ParquetTable, arrow_values
-from unnaive.io.tables.native_parser import NotPlain, distinct_strings, map_in_order
+from unnaive.io.tables.native_parser import distinct_strings, map_in_order
+from unnaive.io.tables.tables import NotPlain
 from unnaive.text.buffer import TextBuffer, as_texts
 
 

@@ -60,9 +60,10 @@ def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
 
 
 class ParquetTable(Table):
-    """An Apache Parquet file; a column of lists holds label sets."""
+    """An Apache Parquet file; a column of lists holds label sets. `row_groups` are those to read; None for all."""
 
     reusable = True
+    row_groups: Sequence[int] | None = None
 
     def __init__(self, source: ByteSource, options: ReadOptions) -> None:
         parquet = import_extra("pyarrow.parquet", "reading Parquet files")
@@ -89,7 +90,7 @@ class ParquetTable(Table):
         unique = len(set(self.file.schema_arrow.names)) == len(self.names)  # Arrow takes no columns by number
         wanted = list(dict.fromkeys(names)) if unique else None
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
-            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, row_groups=self.row_groups, columns=wanted):
                 yield [batch.column(name if unique else place) for name, place in zip(names, places, strict=True)]
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:

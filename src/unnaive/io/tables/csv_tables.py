@@ -9,12 +9,20 @@ from itertools import chain, islice
 from typing import Any
 
 from unnaive.base.errors import BadData
-from unnaive.base.open_files import ByteSource
+from unnaive.base.open_files import ByteSource, FilePart
 from unnaive.data.fields.column_kinds import looks_like_data, shorten_cell
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.tables.csv_records import CsvRecord, RecordReader, longer_fields
-from unnaive.io.tables.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
+from unnaive.io.tables.tables import (
+    BATCH_CHARACTERS,
+    SAMPLE_ROWS,
+    NotPlain,
+    Table,
+    TableSample,
+    check_width,
+    split_into_batches,
+)
 from unnaive.io.text_encoding import read_lines
 
 
@@ -93,6 +101,8 @@ class CsvTable(Table):
 
     def _read_rows(self) -> Iterator[list[str]]:
         """All rows below the header, from the start of the file."""
+        if isinstance(self.source, FilePart):
+            raise NotPlain  # a quote may have been opened before the part
         lines = read_lines(self.source, self.options)
         if self.separator_line:
             next(lines)

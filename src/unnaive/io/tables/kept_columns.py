@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unnaive.base.lazy import lazy_property
-from unnaive.io.tables.native_parser import NotPlain
+from unnaive.io.tables.tables import NotPlain
 from unnaive.text.buffer import TextBuffer
 
 
@@ -21,6 +21,11 @@ class KeptColumn(Sequence[Any]):
         """The values as Python objects; None for a missing one."""
         values: list[Any] = self._cells.values()
         return values
+
+    @property
+    def array(self) -> Any | None:
+        """The cells as an Arrow array; None if they are not in one."""
+        return getattr(self._cells, "array", None)
 
     def texts(self) -> TextBuffer | None:
         """The cells as texts, missing ones empty; None if one is neither a string nor missing."""

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.decompression import PACKED_FORMATS
-from unnaive.base.open_files import ByteSource
+from unnaive.base.open_files import ByteSource, FilePart
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Bytes, Ids, Item
 from unnaive.io.fields.columns import Columns
 from unnaive.io.read_options import BATCH_ROWS, ReadOptions
 from unnaive.io.tables.csv_tables import CsvTable
 from unnaive.io.tables.json_tables import ANNOTATION_KEYS, JsonTable
+from unnaive.io.tables.tables import NotPlain
 from unnaive.io.text_encoding import names_utf8
 from unnaive.text.buffer import TextBuffer
 
@@ -40,10 +41,6 @@ PACKED = (*PACKED_FORMATS, b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it is in the file
 
 Made = TypeVar("Made")
-
-
-class NotPlain(Exception):
-    """The rest of a file must be read row by row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +121,10 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     names = list(dict.fromkeys(columns.names))
     numbers = {name: number for number, name in enumerate(names)}
     places = [numbers.get(name, -1) for name in table.names]
-    header = 0 if table.numbered else 1
-    longest, separator_line = table.options.max_line, len(table.separator_line.encode())
+    header, separator_line = 0 if table.numbered else 1, len(table.separator_line.encode())
+    if isinstance(table.source, FilePart) and table.source.start:
+        header = separator_line = 0
+    longest = table.options.max_line
 
     def parse(block: Bytes, first: bool) -> Any:
         return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
@@ -158,6 +157,15 @@ def lines_end(block: Bytes) -> int:
         if at >= 0:
             return start + at + 1
     return 0
+
+
+def csv_rows_end(block: Bytes) -> int:
+    """The end of the last whole row of a block of CSV that begins with a row; 0 if it has none, or without the parser.
+
+    >>> csv_rows_end(np.frombuffer(b'a,"b\\nc",d\\ne', np.uint8))
+    10
+    """
+    return 0 if native is None else int(native.csv_rows_end(block))
 
 
 def _parsed(

@@ -21,6 +21,10 @@ MOST_COLUMNS = 1 << 14  # maximum, as in a spreadsheet
 TableSample = dict[str, list[Any]]
 
 
+class NotPlain(Exception):
+    """The rest of a file must be read row by row."""
+
+
 class Table:
     """Named columns and rows in batches. The constructor looks at the start; `for_reading` returns a table to read.
 
@@ -28,7 +32,7 @@ class Table:
     `header` says in words where the names come from. `numbered` says that they are 1, 2, 3, …. `types` are Arrow types,
     if the format has them. `late_names` are kept columns that appeared while rows were read, after the wanted ones in
     each batch since. `repeated_names` is known once a column was named by a number. `reusable` says that one look
-    is enough for any number of readings.
+    is enough for any number of readings. `rows_before` are those of the file before the first that is read.
     """
 
     options: ReadOptions
@@ -42,6 +46,7 @@ class Table:
     delimiter: str | None = None
     reusable: bool = False
     late_names: tuple[str, ...] = ()
+    rows_before: int = 0
 
     def for_reading(self, options: ReadOptions) -> Self:
         """The same table, read with other options for progress, log and batches; its columns can be named again."""

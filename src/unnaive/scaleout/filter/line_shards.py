@@ -22,7 +22,8 @@ from unnaive.io.labels import describe_kind
 from unnaive.io.read_options import ReadOptions
 from unnaive.io.row_reader import parse_text
 from unnaive.io.tables.json_tables import ABSENT_KEY, describe_json_error, encode_json_record, get_key
-from unnaive.io.tables.native_parser import NotPlain, json_line_columns, lines_end
+from unnaive.io.tables.native_parser import json_line_columns, lines_end
+from unnaive.io.tables.tables import NotPlain
 from unnaive.io.text_encoding import CODE_PAGES, WESTERN, decode_code_page
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged, finish_packed
 from unnaive.text.buffer import TextBuffer, TextChunks

@@ -21,7 +21,7 @@ from unnaive.io.read_options import BATCH_ROWS
 from unnaive.io.row_reader import parse_text
 from unnaive.io.tables.arrow import ArrowCells
 from unnaive.io.tables.binary_tables import ParquetTable, explain_arrow_errors
-from unnaive.io.tables.native_parser import NotPlain
+from unnaive.io.tables.tables import NotPlain
 from unnaive.scaleout.filter.blocks import ReadTexts, ShardReading
 
 GROUP_ROWS = 1 << 16  # maximum number of rows in a row group of the output

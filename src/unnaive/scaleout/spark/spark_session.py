@@ -22,6 +22,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    "spark.sql.caseSensitive": "true",  # a file may have the columns Text and text
     # if a thread of the driver runs out of memory, Python would wait for an answer forever
     "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }

@@ -175,7 +175,10 @@ def train(
         refuse_on_spark("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         from unnaive.workflows.spark_jobs import train_on_spark
 
-        result = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or ())
+        with Progress() as bar:
+            result = train_on_spark(
+                spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or (), progress=bar.event
+            )
     else:
         with Progress() as bar:
             result = train_file(
