@@ -20,7 +20,12 @@ from statistics_rows import LONE, REPEATS, Collection, Row, mean_accuracies, rec
 
 from unnaive.base.types import Ids
 from unnaive.curation.audit.audit_input import AuditData
-from unnaive.curation.audit.label_errors import estimate_errors, leave_one_out_evidence, out_of_fold_evidence
+from unnaive.curation.audit.label_errors import (
+    ErrorEstimate,
+    estimate_errors,
+    leave_one_out_evidence,
+    out_of_fold_evidence,
+)
 from unnaive.curation.audit.leaks import column_findings
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
 from unnaive.curation.labelling.asking import Strategy
@@ -51,6 +56,48 @@ def error_interval(share: float, *, fast: bool, unusual: str = "") -> Simulate:
         return float(wrong.sum() <= found.high)
 
     return simulate
+
+
+def replaced_pair(data: Collection, seed: int) -> float:
+    """Whether as many labels were replaced as `audit` says at the most, if labels of one class became one other label.
+
+    5 % of all labels, or a third of the class if it has fewer. The class is drawn among those with a tenth of the
+    documents; if there is none, it is the largest.
+    """
+    X, codes, _, _ = draw(data, seed)
+    classes, codes = np.unique(codes, return_inverse=True)
+    rng, sizes = np.random.default_rng([seed, 17]), np.bincount(codes)
+    large = np.flatnonzero(sizes >= len(codes) / 10)
+    source = int(rng.choice(large)) if len(large) else int(sizes.argmax())
+    replaced = rng.permutation(np.flatnonzero(codes == source))[: min(len(codes) // 20, sizes[source] // 3)]
+    given = codes.copy()
+    given[replaced] = rng.choice(np.setdiff1d(np.arange(len(classes)), [source]))
+    found = estimate_errors(out_of_fold_evidence(X, given, len(classes), seed=seed))
+    return float(len(replaced) <= found.high)
+
+
+@lru_cache(maxsize=4)
+def replaced_in_hard(data: Collection, seed: int) -> tuple[int, ErrorEstimate]:
+    """(how many labels were replaced, the estimate) if all of them are among the hardest 30 % of the texts."""
+    X, codes, _, _ = draw(data, seed)
+    classes, codes = np.unique(codes, return_inverse=True)
+    hardest = np.argsort(out_of_fold_evidence(X, codes, len(classes), seed=seed + 1).log_given)[: 3 * len(codes) // 10]
+    rng, given = np.random.default_rng([seed, 18]), codes.copy()
+    replaced = rng.permutation(hardest)[: len(codes) // 20]
+    given[replaced] = (codes[replaced] + rng.integers(1, len(classes), len(replaced))) % len(classes)
+    return len(replaced), estimate_errors(out_of_fold_evidence(X, given, len(classes), seed=seed))
+
+
+def hard_below_doubted(data: Collection, seed: int) -> float:
+    """Whether labels replaced in hard texts are no more than the upper end for all labels that `audit` doubts."""
+    n_wrong, found = replaced_in_hard(data, seed)
+    return float(n_wrong <= found.most)
+
+
+def hard_below_estimate(data: Collection, seed: int) -> float:
+    """Whether labels replaced in hard texts are no more than the upper end of the estimate, which promises it not."""
+    n_wrong, found = replaced_in_hard(data, seed)
+    return float(n_wrong <= found.high)
 
 
 def leaking_column(data: Collection, seed: int) -> float:
@@ -205,6 +252,8 @@ def mean_interval(splits: int, n_folds: int = 0) -> Simulate:
 
 
 ERRORS = "audit: the number of wrong labels is at most the upper end of its interval"
+HARD = "audit: labels that are wrong in hard texts only are at most the upper end for all doubted labels"
+UNPROMISED = "audit: how often labels that are wrong in hard texts only are at most the upper end of the estimate"
 COLUMN = "audit: a column that is independent of the label is reported in at most 5 % of audits"
 LABEL = "label: the 95 % interval contains the accuracy on new texts like those to label"
 STOP = "label: 50 labels after it says that more change little, accuracy is within 4 points in 95 % of cases"
@@ -218,6 +267,9 @@ LABEL_ROWS = (
         error_interval(0.05, fast=False, unusual=REPEATS)),
     Row("errors-5-lone", ERRORS, f"5 %, {UNUSUAL[LONE]}", "at least", 0.95,
         error_interval(0.05, fast=False, unusual=LONE)),
+    Row("errors-pair", ERRORS, "5 % replaced, all of one class and by one other", "at least", 0.95, replaced_pair),
+    Row("errors-hard", HARD, "5 % replaced, all in the hardest 30 % of texts", "at least", 0.95, hard_below_doubted),
+    Row("errors-hard-estimate", UNPROMISED, "the same", "power", 0, hard_below_estimate),
     Row("column", COLUMN, "two columns: one of four words, one of numbers", "at most", 0.05, leaking_column),
     Row("label-one-100", LABEL, "100 labels of one person", "at least", 0.95, label_interval(100, 1)),
     Row("label-one-200", LABEL, "200 labels of one person", "at least", 0.95, label_interval(200, 1)),

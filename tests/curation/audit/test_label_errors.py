@@ -12,6 +12,7 @@ from unnaive.curation.audit.label_errors import (
 )
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
 from unnaive.data.targets import one_label_matrix
+from unnaive.learning.confidence_interval import wilson_interval
 
 
 def planted(seed=0, n_docs=300, n_classes=3, wrong=20):
@@ -107,6 +108,30 @@ def test_errors_are_counted_where_the_model_is_surest_by_hand():
     assert found.number == pytest.approx(60)
     assert (found.low, found.high) == pytest.approx((27.59, 128.82), abs=0.01)
     assert count_errors(np.zeros(0), np.zeros(0, bool)).high == 0
+
+
+def test_labels_of_one_class_replaced_by_another_are_counted_by_hand():
+    """Of 600 predictions of a, a third has the label b and none of the 1,400 others; the model is surer of the others.
+
+    A tenth of each is looked at: 60 of a, of which 20 are b: 200 wrong. The surest tenth of all has none of a.
+    """
+    predicted = np.repeat([0, 1], [600, 1400])
+    wrong = (predicted == 0) & (np.arange(2000) % 3 == 0)
+    sure = np.where(predicted == 0, 0.6, 0.9)
+    found = count_errors(sure, wrong, predicted)
+    assert found.number == pytest.approx(200)
+    assert count_errors(sure, wrong).number == 0
+    assert found.most == pytest.approx(2000 * wilson_interval(200, 2000)[1])
+
+
+def test_labels_of_one_class_replaced_by_another_are_below_the_upper_end():
+    """60 of the 300 documents of a class get the label of another."""
+    covered = []
+    for seed in range(10):
+        X, _, truth, n_classes = planted(seed, n_docs=900, wrong=0)
+        given = np.where((truth == 0) & (np.cumsum(truth == 0) <= 60), 1, truth)
+        covered.append(estimate_errors(leave_one_out_evidence(LeaveOneOut.of(X, given, n_classes))).high >= 60)
+    assert all(covered)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from unnaive.evaluation.drift import Drift
 from unnaive.evaluation.reports import html_page as html
 
 SHOWN = 100  # findings of a kind on the page; the CSV has all
+LONGER = 2  # times as many doubted labels as are estimated to be wrong, from which the page says what that may mean
 OPEN = 20  # findings shown immediately; the others are collapsed
 
 
@@ -40,23 +41,35 @@ def summary_section(audit: Audit, kinds: dict[str, int]) -> str:
 
 
 def error_sentence(audit: Audit) -> str:
-    """A sentence with the estimated number of wrong labels; empty without an estimate."""
+    """Sentences with the estimated number of wrong labels, and what it assumes; empty without an estimate."""
     errors = audit.errors
     if errors is None:
         return ""
-    how = "leave-one-out naive Bayes" if audit.fast else "pooled models on held-out documents"
+    how = "leave-one-out naive Bayes" if audit.fast else "models that have not seen the document"
     share = 100 * errors.number / max(audit.n_docs, 1)
-    return (
-        f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents), and probably "
-        f"no more than {errors.high:,.0f}. This is estimated from the most certain predictions of "
-        f"{how}, and includes mistakes of the models: with many classes or few documents, fewer labels "
-        "are wrong; if hard texts were labelled less carefully than easy ones, more labels are wrong. "
-        f"Look at the first {ceil(errors.high):,} of the list"
-    )
+    listed = sum(finding.kind == "label-error" for finding in audit.findings)
+    shown = f" ({listed:,} of them in the findings)" if listed < audit.suspects else ""
+    at_most = ceil(errors.high)
+    sentences = [
+        f"label errors: about {errors.number:,.0f} ({share:.1f} % of the documents; at most {at_most:,}), "
+        f"{audit.suspects:,} to look at{shown}",
+        f"the number is an estimate from the most certain predictions of {how} for each class, and some of these are "
+        "mistakes of the models: with many classes or few documents, fewer labels are wrong",
+    ]
+    if audit.suspects > LONGER * at_most:
+        sentences.append(
+            "the list is much longer than the estimate, which assumes that hard texts were labelled as carefully as "
+            f"easy ones; if not, up to {ceil(errors.most):,} labels may be wrong: read some from the middle of the list"
+        )
+    return ". ".join([sentences[0], *map(_capital_start, sentences[1:])])
+
+
+def _capital_start(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
+    return _capital_start(sentence) + ("" if sentence.endswith(".") else ".")
 
 
 def kind_section(kind: str, findings: Sequence[Finding]) -> str:

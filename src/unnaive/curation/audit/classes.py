@@ -11,14 +11,11 @@ import numpy as np
 from unnaive.base.errors import count_noun
 from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import RELABEL, Finding
-from unnaive.curation.audit.label_errors import LabelEvidence
+from unnaive.curation.audit.label_errors import LabelEvidence, confused_pairs
 from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
-from unnaive.learning.confidence_interval import wilson_interval
 
 FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
 SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter without being typing errors
-# minimum share of the documents of two classes that the model confuses, at the lower end of the interval
-MERGE_FROM = 0.25
 SEPARATORS = " -_"  # between letters these only vary the spelling of a name
 
 
@@ -162,27 +159,14 @@ def _may_be_typo(character: str) -> bool:
 
 
 def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:
-    """Find pairs of classes that held-out predictions confuse in both directions.
-
-    A pair is reported if the lower end of the 95 % interval of the confused share of its documents is at least 25 %.
-    """
-    rows = np.flatnonzero(evidence.judged)
-    sizes = np.bincount(evidence.given[rows], minlength=len(classes))
-    wrong = rows[evidence.disagrees[rows]]
-    exchanged = Counter(zip(evidence.given[wrong].tolist(), evidence.rival[wrong].tolist(), strict=True))
+    """Find pairs of classes that held-out predictions confuse in both directions (`label_errors.confused_pairs`)."""
+    sizes = np.bincount(evidence.given[evidence.judged], minlength=len(classes))
     findings = []
-    for (first, second), n in sorted(exchanged.items()):
-        back = exchanged.get((second, first), 0)
-        if first > second and back:
-            continue  # counted from the other side
-        total = int(sizes[first] + sizes[second])
-        low, _ = wilson_interval(n + back, total)
-        if not back or low < MERGE_FROM:
-            continue
-        small, large = sorted((first, second), key=lambda c: (sizes[c], c))
+    for pair, (n, total, low) in confused_pairs(evidence).items():
+        small, large = sorted(pair, key=lambda c: (sizes[c], c))
         reason = (
-            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are predicted as the "
-            f"other by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
+            f"{n:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are predicted as the "
+            f"other by models that have not seen them ({100 * n / total:.0f} %, at least {100 * low:.0f} %)"
         )
         findings.append(
             Finding("confused-classes", reason, RELABEL, label=classes[small], proposed=classes[large], score=low)

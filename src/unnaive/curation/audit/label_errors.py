@@ -7,8 +7,10 @@ scores of naive Bayes from counts, in one pass and without a documents × classe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,12 @@ N_FOLDS = 5
 REPEATS = 3  # repetitions of the cross-validation whose log-probabilities are averaged
 MOST_CELLS = 60_000_000  # maximum documents × classes of cross-validation; above it, leave-one-out is used
 MOST_WEIGHTS = 200_000_000  # maximum classes × terms of cross-validation; above it, leave-one-out is used
-FEWEST_SURE = 200  # the errors are estimated from the 200 most certain predictions, or a tenth of all if that is more
+SURE_SHARE = 0.1  # the errors are estimated from this share of the predictions of each class, the most certain ones,
+FEWEST_SURE = 200  # and from at least so many of all classes
+FEWEST_PREDICTED = 30  # predictions of a class that has its own most certain ones; others are taken together
+CONFUSED_FROM = (
+    0.25  # least share of the documents of two classes that the model confuses, if it cannot tell them apart
+)
 SAMPLE = 2_000  # documents for fitting the temperature of leave-one-out scores
 ABSENT = -50.0  # log-score of a class that is missing in a fold's training part
 
@@ -160,29 +167,64 @@ class ErrorEstimate:
     """An estimate of the number of wrong labels, with a 95 % interval.
 
     It is computed from the disagreements where the model is most certain. Some of these are mistakes of the model, so
-    the true number may be below `low`; it is rarely above `high`.
+    the true number may be below `low`. It is rarely above `high`, if labels are wrong as often in hard texts as in easy
+    ones of the same class; if they are wrong mostly in hard texts, it is rarely above `most`.
+
+    most  the upper end for all labels that the model doubts, of which most are right
     """
 
     number: float
     low: float
     high: float
+    most: float = 0.0
 
 
 def estimate_errors(evidence: LabelEvidence) -> ErrorEstimate:
     """The number of wrong labels, estimated from the documents about which the model is most certain."""
     rows = np.flatnonzero(evidence.judged)
-    sure = np.maximum(evidence.log_given, evidence.log_rival)[rows]
-    return count_errors(sure, evidence.disagrees[rows])
+    sure, disagrees = np.maximum(evidence.log_given, evidence.log_rival)[rows], evidence.disagrees[rows]
+    given, rival = evidence.given[rows], evidence.rival[rows]
+    wrong = disagrees.copy()
+    for first, second in confused_pairs(evidence):
+        wrong &= ~(((given == first) & (rival == second)) | ((given == second) & (rival == first)))
+    return count_errors(sure, wrong, np.where(disagrees, rival, given))
 
 
-def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
-    """The number of wrong labels: n · k/m, where the model disagrees with k of the m labels it is most certain about.
+def confused_pairs(evidence: LabelEvidence) -> dict[tuple[int, int], tuple[int, int, float]]:
+    """Pairs of classes that the model cannot tell apart: disagreements about them are not errors of the labels.
 
-    `sure` (n,) is the confidence of the model in its prediction, `wrong` (n,) whether the label differs from it; m is
-    a tenth of n, and at least 200. Where the model is most certain it is nearly always right, so a disagreement there
-    is a label error; counting all disagreements would count the model's own mistakes on difficult documents too. The
-    estimate assumes that labels are wrong equally often on easy and difficult documents; if people err more often on
-    difficult ones, there are more errors. The interval is Wilson's interval of k/m, times n.
+    The value of a pair is (documents predicted as the other, documents of both, lower end of their share). A pair is
+    confused in both directions, and the lower end of the 95 % interval of the share is at least 25 %.
+    """
+    rows = np.flatnonzero(evidence.judged)
+    sizes = np.bincount(evidence.given[rows])
+    wrong = rows[evidence.disagrees[rows]]
+    exchanged = Counter(zip(evidence.given[wrong].tolist(), evidence.rival[wrong].tolist(), strict=True))
+    pairs = {}
+    for (first, second), n in sorted(exchanged.items()):
+        back = exchanged.get((second, first), 0)
+        if first > second or not back:
+            continue  # counted from the other side, or confused in one direction only
+        total = int(sizes[first] + sizes[second])
+        low, _ = wilson_interval(n + back, total)
+        if low >= CONFUSED_FROM:
+            pairs[first, second] = (n + back, total, low)
+    return pairs
+
+
+def count_errors(sure: Floats, wrong: NDArray[np.bool_], predicted: Ids | None = None) -> ErrorEstimate:
+    """The number of wrong labels: Σ_c n_c k_c/m_c; of the m_c predictions of c that are most certain, k_c disagree.
+
+    `sure` (n,) is the confidence of the model in its prediction, `wrong` (n,) whether the label differs from it,
+    `predicted` (n,) the class; without it, all predictions count as one class, as do classes of few predictions. m_c
+    is a tenth of the n_c predictions of the class, and more if all m_c are fewer than 200. Where the model is most
+    certain it is nearly always right, so a disagreement there is a label error; counting all disagreements would count
+    the model's own mistakes on difficult documents too. Each class has its own most certain predictions, since labels
+    of one class that were replaced by another make the model less certain about just this class. The estimate assumes
+    that labels are wrong equally often on easy and difficult documents of a class; if people err more often on
+    difficult ones, there are more errors.
+
+    The interval is Wilson's for a share of Σ n_c k_c/(n m_c) in a sample with the variance of ours, n²/Σ n_c²/m_c.
 
     >>> wrong = np.zeros(1000, bool)
     >>> wrong[[3, 50, 120, 180]] = True             # 4 of the 200 surest; what is doubtful does not count
@@ -191,10 +233,17 @@ def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
     20.0
     """
     n = len(sure)
-    m = min(n, max(n // 10, FEWEST_SURE))
-    if not m:
+    if not n:
         return ErrorEstimate(0.0, 0.0, 0.0)
-    surest = np.argsort(-sure, kind="stable")[:m]
-    k = int(wrong[surest].sum())
-    low, high = wilson_interval(k, m)
-    return ErrorEstimate(n * k / m, n * low, n * high)
+    share = min(1.0, max(SURE_SHARE, FEWEST_SURE / n))
+    classes = np.zeros(n, np.int64) if predicted is None else predicted + 1
+    classes = np.where(np.bincount(classes)[classes] < FEWEST_PREDICTED, 0, classes)
+    number = variance = 0.0
+    for c in np.unique(classes).tolist():
+        inside = np.flatnonzero(classes == c)
+        surest = inside[np.argsort(-sure[inside], kind="stable")[: ceil(share * len(inside))]]
+        number += len(inside) * float(wrong[surest].mean())
+        variance += len(inside) ** 2 / len(surest)
+    size = n * n / variance
+    low, high = wilson_interval(number / n * size, size)
+    return ErrorEstimate(number, n * low, n * high, n * wilson_interval(int(wrong.sum()), n)[1])

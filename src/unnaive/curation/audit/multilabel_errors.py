@@ -113,7 +113,7 @@ def estimate_label_errors(evidence: MultilabelEvidence) -> ErrorEstimate:
     for answer in (True, False):
         cells = evidence.judged & (says_yes == answer)
         parts.append(count_errors(sure[cells], evidence.Y[cells] != answer))
-    return ErrorEstimate(*(sum(getattr(part, name) for part in parts) for name in ("number", "low", "high")))
+    return ErrorEstimate(*(sum(getattr(part, name) for part in parts) for name in ("number", "low", "high", "most")))
 
 
 def multilabel_findings(data: AuditData, rows: Ids, evidence: MultilabelEvidence, most: int) -> Iterator[Finding]:
