@@ -95,7 +95,7 @@ def hard_below_doubted(data: Collection, seed: int) -> float:
 
 
 def hard_below_estimate(data: Collection, seed: int) -> float:
-    """Whether labels replaced in hard texts are no more than the upper end of the estimate, which promises it not."""
+    """Whether labels replaced in hard texts are at most the upper end of the estimate; it does not promise this."""
     n_wrong, found = replaced_in_hard(data, seed)
     return float(n_wrong <= found.high)
 
