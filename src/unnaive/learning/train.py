@@ -18,7 +18,6 @@ from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
-from unnaive.data.field_vectors import columns_of_words
 from unnaive.data.folds import folds, out_of_fold, split_folds
 from unnaive.data.held_out_parts import parts_like_new
 from unnaive.data.kept_documents import KeptDocuments
@@ -40,9 +39,9 @@ from unnaive.learning.tuning import TUNINGS
 from unnaive.learning.vectors_in_training import (
     TAKERS,
     check_vectors,
-    find_field_vectors,
     has_vectors,
     with_vector_words,
+    word_columns,
 )
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.term_selection import check_select
@@ -296,7 +295,7 @@ def hold_out_parts(
     if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
-    fold = parts_like_new(rows, n_folds, words=_word_columns(spec, rows))
+    fold = parts_like_new(rows, n_folds, words=word_columns(spec, rows))
     held_out, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
@@ -382,7 +381,7 @@ def out_of_fold_scores(
         scorer, held = _learn_without(spec, rows, total, train, held_out)
         return scorer.scores(held)
 
-    dealt = None if spec.calibration is None else parts_like_new(rows, n_folds, words=_word_columns(spec, rows))
+    dealt = None if spec.calibration is None else parts_like_new(rows, n_folds, words=word_columns(spec, rows))
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
 
 
@@ -402,8 +401,3 @@ def _learn_without(
         rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
     result, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
     return result.scorer, held if active is None else held[:, active]
-
-
-def _word_columns(spec: TrainingSpec, rows: DocumentRows) -> Ids | None:
-    """The columns of words, without those of vector fields; None for all."""
-    return columns_of_words(rows.X.shape[1], find_field_vectors(spec, rows.vocabulary))

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.sparse import csr_array
-from unnaive.data.field_vectors import FieldVectors
+from unnaive.base.types import Ids
+from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.training_data import DocumentRows
 from unnaive.learning.learner import TrainingSpec
 from unnaive.text.fixed_point import vector_keys
@@ -59,3 +60,8 @@ def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> lis
         return []
     candidates = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
     return [vectors for vectors in candidates if vectors is not None]
+
+
+def word_columns(spec: TrainingSpec, rows: DocumentRows) -> Ids | None:
+    """The columns of words, without those of the vector fields that `spec` names; None for all."""
+    return columns_of_words(rows.X.shape[1], find_field_vectors(spec, rows.vocabulary))

@@ -60,12 +60,9 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
     import numpy as np
 
     from unnaive.classifier.compress import compress_model
-    from unnaive.data.folds import folds
-    from unnaive.data.targets import read_targets
-    from unnaive.workflows.hold_out import as_targets
+    from unnaive.workflows.hold_out import as_targets, parts_of_corpus
 
-    Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
-    aside = folds(Y, min(FOLDS, len(corpus)), seed=classifier.random_state) == 0
+    aside = parts_of_corpus(classifier, corpus, FOLDS, multilabel) == 0
     rest, held_out = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
     small = compress_model(copy.fitted_, limit, texts=rest.texts)

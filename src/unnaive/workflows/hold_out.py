@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.base.types import ProgressCallback
+    from unnaive.base.types import Ids, ProgressCallback
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.corpus import Corpus
     from unnaive.evaluation.evaluate import Evaluation
@@ -41,23 +41,20 @@ def describe_tally(tally: Tally) -> dict[str, Any]:
 def evaluate_holdout(
     classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: ProgressCallback | None = None
 ) -> Evaluation:
-    """The evaluation of the same model on held-out documents; every class is in both parts if possible."""
+    """The evaluation of the same model on held-out documents, chosen at random by `parts_of_corpus`."""
     import warnings
 
     import numpy as np
 
     from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
-    from unnaive.data.folds import folds
-    from unnaive.data.targets import read_targets
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
         raise UnnaiveError(
             f"the holdout is {share} of {count_noun(len(corpus), 'document')}; give a share of at least "
             "one document, such as 0.2"
         )
-    Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
-    n_folds = max(2, round(1 / min(share, 1 - share)))
-    aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
+    n_parts = max(2, round(1 / min(share, 1 - share)))
+    aside = parts_of_corpus(classifier, corpus, n_parts, multilabel) == 0
     if share > 0.5:
         aside = ~aside
     if not multilabel:
@@ -69,6 +66,36 @@ def evaluate_holdout(
         warnings.simplefilter("ignore", UnnaiveWarning)
         copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
     return evaluate_corpus(copy.fitted_, held_out)
+
+
+def parts_of_corpus(classifier: TextClassifier, corpus: Corpus, n_parts: int, multilabel: bool) -> Ids:
+    """The part of each document (n_docs,), from 0 to n_parts − 1, at random within each class.
+
+    Copies and documents that share passages are in the same part, as when a model is tuned: the accuracy on a part
+    would otherwise be that on known documents.
+    """
+    import warnings
+    from dataclasses import replace
+
+    import numpy as np
+
+    from unnaive.base.errors import UnnaiveWarning
+    from unnaive.data.held_out_parts import parts_like_new
+    from unnaive.learning.vectors_in_training import word_columns
+    from unnaive.text.fixed_point import vector_keys
+
+    copy = type(classifier)(**classifier.get_params())
+    with warnings.catch_warnings():  # training gives the same warnings
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        data = copy.count_texts(corpus.texts, as_targets(corpus, multilabel))
+    rows, rule = data.rows, data.token_rule
+    if rows is None or rule is None:
+        raise RuntimeError("texts were counted without their rows")
+    spec = replace(copy.spec(), vector_keys=vector_keys(rule.fields))
+    order = np.random.default_rng(classifier.random_state).permutation(len(corpus))
+    part = np.empty(len(corpus), np.int64)
+    part[order] = parts_like_new(rows.take(order), n_parts, words=word_columns(spec, rows))
+    return part
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
