@@ -191,13 +191,13 @@ def test_a_changed_digit_of_the_progress_is_refused(model, tmp_path, monkeypatch
 def test_the_record_of_a_served_model_is_told(model, tmp_path, monkeypatch):
     TeachingRecord(model).close()
     with opened_record(model) as record:
-        record.note_fold(hash_file(model), 0)
+        record.note_file(hash_file(model), 0)
     source = tmp_path / "in.jsonl"
     source.write_text(lines(records(4)))
     monkeypatch.setattr(following.time, "sleep", interrupt_at_once)
     follow(model, str(source), FollowOptions(every=1000.0), noting=noting_change)
     with opened_record(model) as record:
-        assert record.fold_of(hash_file(model)) == 0
+        assert record.event_of_file(hash_file(model)) == 0
 
 
 def interrupt_at_once(seconds):

@@ -47,7 +47,7 @@ def rebase_file(
     from unnaive.base.open_files import check_exists, hash_file
     from unnaive.classifier.model_file import check_writable, load_model
     from unnaive.curation.teaching.rebase import REBASE, rebase
-    from unnaive.curation.teaching.saved_models import write_fold
+    from unnaive.curation.teaching.saved_models import write_saved_model
     from unnaive.curation.teaching.teaching_log import TeachingRecord
 
     retrained = Path(model)
@@ -60,11 +60,11 @@ def rebase_file(
         )
     book = TeachingRecord(retrained, check_exists(Path(record)))
     try:
-        if book.fold_of(hash_file(retrained)) is not None:
+        if book.event_of_file(hash_file(retrained)) is not None:
             raise UnnaiveError(f"{model} belongs to {record} already; serve it, or name a model that was trained again")
         result = rebase(fitted, book, grow=grow)
         event = book.add(REBASE, result.to_change(), result.to_answer() | {"base": book.versions().next_base})
-        write_fold(target, result.fitted, book, event)
+        write_saved_model(target, result.fitted, book, event)
     finally:
         book.close()
     return RebaseResult(result.fitted, file, result)

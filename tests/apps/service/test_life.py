@@ -175,7 +175,7 @@ def test_a_command_on_a_served_model(run: Run, tmp_path: Path, hashes: bool) -> 
     path = train_by_command(run, path) if hashes else train(path)
     served = ServedModel("small", path, teachable=True)
     served.change("teach", Change((BALL,)))
-    served.fold()
+    served.write_file()
     served.change("teach", Change((LAW,)))
     assert run("update", path, write_lines(tmp_path / "more.jsonl", ("a new ball", "sport")))[0] == 0
     assert served.reload()

@@ -48,15 +48,15 @@ def test_a_model_changed_by_somebody_else_is_not_overwritten(small: Path) -> Non
     """It is taken over; and when the file of before comes back, so does what could not be carried over."""
     served = ServedModel("small", small, teachable=True)
     served.change("teach", Change((Document("ball", ("sport",)),)))
-    served.fold()
+    served.write_file()
     mine, taught = small.read_bytes(), model_hash(served.version.fitted)
     served.change("teach", Change((Document("vote", ("politics",)),)))
     other = TextClassifier("multinomial").fit(["one two", "three four"], ["x", "y"])
     other.save(small)
-    served.fold()
+    served.write_file()
     assert model_hash(served.version.fitted) == model_hash(other.fitted_)
     small.write_bytes(mine)
-    served.fold()
+    served.write_file()
     served.reload()
     served.undo(2)
     assert model_hash(served.version.fitted) == taught
@@ -114,7 +114,7 @@ def _teach_forever(path: Path, number: int, into: int) -> None:
             os.write(into, f"-{document.text}\n".encode())  # said before it is done: in doubt from here on
             served.change("forget", Change(forget=(document,)))
         if drawn.random() < 0.5:
-            served.fold()
+            served.write_file()
         at += 1
 
 

@@ -167,7 +167,7 @@ def test_events_that_the_model_file_has_are_not_lost(crashed: Path) -> None:
     """The log is cut after the model file was rewritten: the small file knows up to which event that goes."""
     served, _ = open_quietly(crashed)
     log = beside(crashed, ".record-wal").read_bytes()
-    served.fold()
+    served.write_file()
     copies = {path: path.read_bytes() for path in crashed.parent.iterdir()}
     served.close()
     for path, content in copies.items():
@@ -215,7 +215,7 @@ def test_what_would_be_learnt_twice_or_never_is_refused(small: Path, damage: str
     served = ServedModel("small", small, teachable=True)
     for number in range(8):
         teach(served, number)
-    served.fold()
+    served.write_file()
     teach(served, 8)
     assert served.record is not None
     served.record.close()

@@ -61,7 +61,7 @@ class ServiceOptions:
     grow: bool = False  # whether annotations from Label Studio may add classes
     evaluations: dict[str, str] = field(default_factory=dict)  # output files of `unnaive evaluate --json`, by model
     measure_on: dict[str, str] = field(default_factory=dict)  # files with labelled documents, by model
-    fold_seconds: float = 30.0
+    write_seconds: float = 30.0
 
     def to_json(self) -> str:
         """Serialise for the environment of worker processes."""
@@ -91,7 +91,7 @@ def create_app(options: ServiceOptions) -> Guard:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         tasks = [
-            asyncio.create_task(fold_at_intervals(models, options.fold_seconds)),
+            asyncio.create_task(write_at_intervals(models, options.write_seconds)),
             asyncio.create_task(watch_files(models)),
             *([asyncio.create_task(measure_versions(models))] if options.measure_on else []),
         ]
@@ -157,12 +157,12 @@ def app_of_worker() -> Guard:
     return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
 
 
-async def fold_at_intervals(models: Models, seconds: float) -> None:
+async def write_at_intervals(models: Models, seconds: float) -> None:
     """Rewrite changed model files at regular intervals; a failure is logged, reported by /readyz, and retried."""
     while True:
         await asyncio.sleep(seconds)
         try:
-            await models.fold_all()
+            await models.write_all()
         except (UnnaiveError, OSError) as problem:
             log.error("the model file was not written: %s", problem)
 

@@ -145,7 +145,7 @@ def serve(
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
         measure_on=named_evaluations(measure_on or [], list(paths)),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
-        read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
+        read_only=read_only or workers > 1, grow=grow, write_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:

@@ -104,10 +104,10 @@ class Models:
         for model in self:
             await self.work(model.measure)
 
-    async def fold_all(self) -> None:
+    async def write_all(self) -> None:
         """Rewrite the model files that are behind their records."""
         for model in self:
-            await self.change(model.fold)
+            await self.change(model.write_file)
 
     def close(self) -> None:
         """Finish pending work, write the model files, and close the records."""

@@ -21,7 +21,7 @@ from unnaive.curation.teaching.change_model import change_model, resolve_labels
 from unnaive.curation.teaching.changes import Change, Document
 from unnaive.curation.teaching.log_versions import PREVIOUS, PreviousFile
 from unnaive.curation.teaching.rebase import REBASE, rebase
-from unnaive.curation.teaching.saved_models import write_fold
+from unnaive.curation.teaching.saved_models import write_saved_model
 from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
@@ -55,7 +55,7 @@ class ServedModel:
         self._history: list[dict[str, Any]] = []  # if there is no record
         self.problem: str | None = None  # why the model file could not be read or written, for /readyz
         self._signature = file_signature(path)
-        self._hash, self._folded = "", 0
+        self._hash, self._written = "", 0
         fitted = load_served(path, mapped=not teachable)
         self.version = make_version(fitted, 0)
         if teachable:
@@ -72,23 +72,23 @@ class ServedModel:
         A file unknown to the record was retrained: what was taught is applied to it, as one event.
         """
         record = self._teachable_record()
-        folded = record.fold_of(sha256)
-        if folded is None and record.empty:
-            folded = 0
-            record.note_fold(sha256, 0)
-        if folded is None:
+        included = record.event_of_file(sha256)
+        if included is None and record.empty:
+            included = 0
+            record.note_file(sha256, 0)
+        if included is None:
             self._rebase(fitted, sha256)
             return
         versions = record.versions()
-        base = versions.next_base if record.is_derived(sha256) else versions.base_at(folded)
+        base = versions.next_base if record.is_derived(sha256) else versions.base_at(included)
         if base != versions.base:
             self._keep_previous()
-            back = record.left_out_since(folded)  # an earlier file of this model includes them
+            back = record.left_out_since(included)  # an earlier file of this model includes them
             about = {"taught": len(back.learn), "forgotten": len(back.forget), "base": base}
             log.warning("%s: loaded another model file as version %d", self.name, record.add(REBASE, back, about))
-        missing = record.change_since(folded)
+        missing = record.change_since(included)
         fitted = change_model(fitted, missing) if missing else fitted
-        self._hash, self._folded = sha256, folded
+        self._hash, self._written = sha256, included
         self.version = make_version(fitted, record.last)
 
     def _rebase(self, fitted: FittedModel, sha256: str) -> None:
@@ -96,10 +96,10 @@ class ServedModel:
         rebased = rebase(fitted, record, grow=self._grow)
         self._keep_previous()
         number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.versions().next_base})
-        self._hash, self._folded = sha256, number - 1
+        self._hash, self._written = sha256, number - 1
         self.version = make_version(rebased.fitted, number)
         log.warning("%s: loaded another model file as version %d: %s", self.name, number, rebased.describe())
-        self.fold()  # now the record knows the file
+        self.write_file()  # now the record knows the file
 
     def _keep_previous(self) -> None:
         """Keep the current model in a file beside it, so that a rollback can restore it."""
@@ -107,7 +107,7 @@ class ServedModel:
             return  # at the start there is none
         record, version = self._teachable_record(), self.version
         try:
-            sha256 = write_fold(record.previous_path, version.fitted, record, version.number)
+            sha256 = write_saved_model(record.previous_path, version.fitted, record, version.number)
         except OSError as problem:
             log.error("%s: the previous model file is not kept: %s", self.name, problem)
             record.previous_path.unlink(missing_ok=True)
@@ -334,24 +334,24 @@ class ServedModel:
         }  # fmt: skip
         event = record.add(f"rollback to {number}", change, answer, key=key, request=request)
         self.version = make_version(new, event)
-        self.fold()
+        self.write_file()
         return shown_answer(answer, event, repeated=False)
 
-    def fold(self) -> bool:
+    def write_file(self) -> bool:
         """Rewrite the model file with all events; return whether there was anything to write.
 
         If a command is about to change the file, the write is postponed.
         """
         with self._changing:
             record = self.record
-            if record is None or self.version.number == self._folded:
+            if record is None or self.version.number == self._written:
                 return False
             try:
                 with locked_for_replacing(self.path, wait=False):
                     sha256 = hash_file(self.path)
                     if sha256 == self._hash:
-                        self._hash = write_fold(self.path, self.version.fitted, record, self.version.number)
-                        self._folded, self.problem = self.version.number, None
+                        self._hash = write_saved_model(self.path, self.version.fitted, record, self.version.number)
+                        self._written, self.problem = self.version.number, None
                         self._signature = file_signature(self.path)
                         return True
             except BlockingIOError:
@@ -367,7 +367,7 @@ class ServedModel:
         """Write the model file and close the record."""
         if self.record is not None:
             try:
-                self.fold()
+                self.write_file()
             finally:
                 self.record.close()
 

@@ -50,15 +50,15 @@ def seal_event(data: sqlite3.Connection, event: int) -> str:
     return digest
 
 
-def seal_fold(data: sqlite3.Connection, sha256: str, event: int) -> None:
+def seal_file(data: sqlite3.Connection, sha256: str, event: int) -> None:
     """Store the hash of a model file's last event."""
-    data.execute("INSERT OR REPLACE INTO fold_seals VALUES (?, ?)", (sha256, fold_hash(sha256, event)))
+    data.execute("INSERT OR REPLACE INTO fold_seals VALUES (?, ?)", (sha256, file_seal(sha256, event)))
 
 
-def fold_hash(sha256: str, event: int) -> str:
+def file_seal(sha256: str, event: int) -> str:
     """The hash that seals a model file's last event.
 
-    >>> fold_hash("ab" * 32, 7)[:16]
+    >>> file_seal("ab" * 32, 7)[:16]
     'a080a143fdf409f8'
     """
     return hashlib.blake2b(f"{sha256} {event}".encode(), digest_size=32).hexdigest()
@@ -76,7 +76,7 @@ def find_record_problem(data: sqlite3.Connection) -> str | None:
         )
     if data.execute("SELECT 1 FROM documents WHERE event NOT IN (SELECT id FROM events) LIMIT 1").fetchone():
         return "it has documents without an event"
-    expected = {sha256: fold_hash(sha256, event) for sha256, event in data.execute("SELECT sha256, event FROM folds")}
+    expected = {sha256: file_seal(sha256, event) for sha256, event in data.execute("SELECT sha256, event FROM folds")}
     sealed = dict(data.execute("SELECT sha256, hash FROM fold_seals").fetchall())
     has_events = data.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None
     if expected != sealed or (has_events and not expected):
@@ -113,7 +113,7 @@ class LastKnown:
     """The content of the small file: the last acknowledged event, and the last event of each model file."""
 
     event: int
-    folds: dict[str, int]
+    files: dict[str, int]
 
 
 class LastFile:
@@ -127,7 +127,7 @@ class LastFile:
 
     def read(self) -> LastKnown:
         """Read the file; empty if it does not exist."""
-        event, folds = 0, {}
+        event, files = 0, {}
         try:
             lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
         except FileNotFoundError:
@@ -138,8 +138,8 @@ class LastFile:
                 continue
             event = max(event, int(words[1]))
             if words[0] == "fold":
-                folds[words[2]] = int(words[1])
-        return LastKnown(event, folds)
+                files[words[2]] = int(words[1])
+        return LastKnown(event, files)
 
     def begin_anew(self) -> LastKnown:
         """Return the content and start again: the record that it belongs to was moved away."""
@@ -151,7 +151,7 @@ class LastFile:
         """Note that an event is on disk."""
         self._add("event", event, digest[:16])
 
-    def add_fold(self, sha256: str, event: int) -> None:
+    def add_file(self, sha256: str, event: int) -> None:
         """Note the last event of a model file."""
         self._add("fold", event, sha256)
 

@@ -30,7 +30,7 @@ from unnaive.curation.teaching.log_seals import (
     LastKnown,
     find_record_problem,
     seal_event,
-    seal_fold,
+    seal_file,
 )
 from unnaive.curation.teaching.log_versions import (
     PREVIOUS,
@@ -96,8 +96,8 @@ class TeachingRecord:
         lost = last_known.event - last
         if lost <= 0:
             return
-        folded = max((event for event in last_known.folds.values() if event > last), default=last)
-        inside = f"; those up to number {folded} are in the model file" if folded > last else ""
+        included = max((event for event in last_known.files.values() if event > last), default=last)
+        inside = f"; those up to number {included} are in the model file" if included > last else ""
         warnings.warn(
             f"{self.path} lost its last {count_noun(lost, 'event')}, numbers {last + 1} to {last_known.event}: what "
             f"they taught was acknowledged but is lost{inside}; teach it again, or restore the record and its files "
@@ -106,9 +106,9 @@ class TeachingRecord:
             stacklevel=3,
         )
         with transaction(self._data) as data:
-            for sha256, event in last_known.folds.items():
+            for sha256, event in last_known.files.items():
                 if data.execute("INSERT OR IGNORE INTO folds VALUES (?, ?)", (sha256, event)).rowcount:
-                    seal_fold(data, sha256, event)
+                    seal_file(data, sha256, event)
             at = datetime.now(UTC).isoformat(timespec="milliseconds")
             data.execute(
                 "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
@@ -326,25 +326,25 @@ class TeachingRecord:
         with transaction(self._data) as data:
             data.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
-    def note_fold(self, sha256: str, event: int) -> None:
+    def note_file(self, sha256: str, event: int) -> None:
         """Record the last event of a model file before the file is put in place."""
         with transaction(self._data) as data:
             data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
-            seal_fold(data, sha256, event)
-        self._last_file.add_fold(sha256, event)
+            seal_file(data, sha256, event)
+        self._last_file.add_file(sha256, event)
 
     def note_derived(self, before: str, after: str) -> None:
         """Record that a command derived a model file from another, so that it includes the same events."""
-        event = self.fold_of(before)
+        event = self.event_of_file(before)
         if event is not None:
             self.keep_setting(DERIVED + after, before)
-            self.note_fold(after, event)
+            self.note_file(after, event)
 
     def is_derived(self, sha256: str) -> bool:
         """Whether a command derived this model file from one that the service wrote."""
         return self.setting(DERIVED + sha256) is not None
 
-    def fold_of(self, sha256: str) -> int | None:
+    def event_of_file(self, sha256: str) -> int | None:
         """The last event of a model file; None for a file unknown to the record."""
         row = self._data.execute("SELECT event FROM folds WHERE sha256 = ?", (sha256,)).fetchone()
         return None if row is None else int(row[0])
