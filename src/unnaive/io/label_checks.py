@@ -7,13 +7,13 @@ and `unnaive audit` lists them; nothing is changed without an option.
 from __future__ import annotations
 
 import shlex
-import unicodedata
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unnaive.base.errors import UnnaiveWarning, count_noun
+from unnaive.data.label_spelling import fold_label
 from unnaive.data.missing_values import is_missing_value
 
 PREFIX = "__label__"  # fastText's
@@ -51,15 +51,6 @@ class LabelSpelling:
         if self.prefix:
             label = label.removeprefix(self.prefix).strip()
         return fold_label(label) if self.lower else label
-
-
-def fold_label(label: str) -> str:
-    """A label in lower case with single spaces; accents as one character, İ as i.
-
-    >>> fold_label("Log  In"), fold_label("GİRİŞ"), len(fold_label("cafe\u0301"))
-    ('log in', 'giriş', 4)
-    """
-    return unicodedata.normalize("NFC", " ".join(label.split()).lower().replace("i\u0307", "i"))
 
 
 def missing_labels(sizes: Mapping[str, int]) -> list[str]:

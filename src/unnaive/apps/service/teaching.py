@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
@@ -11,6 +10,7 @@ from unnaive.base.types import Label
 from unnaive.curation.teaching.change_model import resolve_labels
 from unnaive.curation.teaching.changes import Document
 from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.label_spelling import plain_spelling
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.targets import shorten_classes
 from unnaive.learning.fitted import FittedModel
@@ -50,26 +50,24 @@ def check_new_classes(
 
 
 def find_similar(classes: Sequence[Label], labels: Sequence[Label]) -> dict[Label, Label]:
-    """Labels that differ from a class, or from another label, only in case, spaces or Unicode form.
+    """Labels that are another spelling of a class, or of another label; numbers are never similar.
 
     >>> find_similar(["billing", "how to"], ["Billing", "how-to", "bill", "poetry", "Poetry"])
     {'Billing': 'billing', 'how-to': 'how to', 'Poetry': 'poetry'}
+    >>> find_similar(["C", "1"], ["C++", "-1"])
+    {}
     """
-    seen = {plain_form(name): name for name in classes}
+    seen = {_spelling(name): name for name in classes}
     similar = {}
     for label in labels:
-        other = seen.setdefault(plain_form(label), label)
+        other = seen.setdefault(_spelling(label), label)
         if other != label:
             similar[label] = other
     return similar
 
 
-def plain_form(label: Label) -> str:
-    """A label without case, spaces, hyphens and underscores; numbers stay as they are."""
-    if not isinstance(label, str):
-        return repr(label)
-    folded = unicodedata.normalize("NFKC", label).casefold()
-    return "".join(letter for letter in folded if not letter.isspace() and letter not in "-_") or folded
+def _spelling(label: Label) -> str:
+    return plain_spelling(label) if isinstance(label, str) else repr(label)
 
 
 def check_learnt(fitted: FittedModel, documents: Sequence[Document], count_taught: Callable[[str], int]) -> None:

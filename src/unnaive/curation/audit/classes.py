@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -12,11 +11,11 @@ from unnaive.base.errors import count_noun
 from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import RELABEL, Finding
 from unnaive.curation.audit.label_errors import LabelEvidence, confused_pairs
+from unnaive.data.label_spelling import SEPARATORS, is_letter, plain_spelling
 from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
 
 FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
 SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter without being typing errors
-SEPARATORS = " -_"  # between letters these only vary the spelling of a name
 
 
 def class_findings(data: AuditData) -> list[Finding]:
@@ -80,42 +79,6 @@ def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
             yield Finding("label-typo", reason, RELABEL, label=rare, proposed=usual, score=0.5)
 
 
-def plain_spelling(name: str) -> str:
-    """The label without what only varies its spelling.
-
-    Case, width (of East Asian text) and repeated spaces are folded, and spaces, hyphens and underscores between letters
-    are left out. Signs, symbols and digits are part of the name: 1 and −1, or C, C++ and C#, are different classes.
-
-    >>> plain_spelling(" Log-In ") == plain_spelling("login"), plain_spelling("log  in")
-    (True, 'login')
-    >>> [plain_spelling(name) for name in ("-1", "C++", "group 1", "group-1")]
-    ['-1', 'c++', 'group 1', 'group-1']
-    """
-    folded = " ".join(unicodedata.normalize("NFC", "".join(map(_usual_width, name))).casefold().split())
-    kept: list[str] = []
-    for position, letter in enumerate(folded):
-        if letter in SEPARATORS:
-            after = folded[position:].lstrip(SEPARATORS)
-            if kept and _is_letter(kept[-1]) and after and _is_letter(after[0]):
-                continue
-        kept.append(letter)
-    return "".join(kept)
-
-
-def _usual_width(letter: str) -> str:
-    """The letter of usual width for a wide or narrow variant.
-
-    >>> _usual_width("Ａ"), _usual_width("²")
-    ('A', '²')
-    """
-    return unicodedata.normalize("NFKC", letter) if unicodedata.east_asian_width(letter) in "FH" else letter
-
-
-def _is_letter(character: str) -> bool:
-    """Whether it is a letter or belongs to one, such as an accent or an Indic vowel sign."""
-    return unicodedata.category(character)[0] in "LM"
-
-
 def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of names one edit apart: a letter added, replaced, or swapped with the next.
 
@@ -155,7 +118,7 @@ def _one_edit(first: str, second: str) -> bool:
 
 
 def _may_be_typo(character: str) -> bool:
-    return _is_letter(character) or character in SEPARATORS
+    return is_letter(character) or character in SEPARATORS
 
 
 def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:
