@@ -6,7 +6,7 @@ As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -228,12 +228,23 @@ def recall_reached(data: Collection, seed: int) -> float | None:
     return float((score[500:][good[500:]] >= threshold).mean() >= 0.9)
 
 
-def called_unknown(model: type, *, unusual: str = "") -> Simulate:
+@cache
+def in_three_groups(data: Collection) -> Collection:
+    """The collection with its classes, in random order, joined to three of about 60, 25 and 15 % of the documents."""
+    order = np.random.default_rng(3).permutation(len(data.classes))
+    shares = np.cumsum(np.bincount(data.codes, minlength=len(order))[order]) / len(data.codes)
+    groups = np.empty(len(order), np.int64)
+    groups[order] = np.searchsorted([0.6, 0.85], shares - 1e-9)
+    return Collection(f"{data.name}, three groups", data.X, groups[data.codes], ("first", "second", "third"))
+
+
+def called_unknown(model: type, *, unusual: str = "", budget: str = "", in_groups: bool = False) -> Simulate:
     """The share of new documents of known classes that `predict --unknown-rate 0.05` calls unknown, or of weight."""
 
     def simulate(data: Collection, seed: int) -> float | None:
+        data = in_three_groups(data) if in_groups else data
         _, _, new, truth = draw(data, seed, unusual=unusual)
-        made = model_of(data, seed, model, unusual=unusual)
+        made = model_of(data, seed, model, unusual=unusual, budget=budget)
         if not made.tells_novelty:
             return None
         known = np.isin(truth, made.class_array)
@@ -349,6 +360,12 @@ MODEL_ROWS = (
     Row("unknown-nbsvm", UNKNOWN, "nbsvm, 600 documents", "at most", 0.05, called_unknown(NBSVM), spread=COVERED),
     Row("unknown-copies", UNKNOWN, "nbsvm, 10 % copies", "at most", 0.05, called_unknown(NBSVM, unusual=COPIES),
         spread=COVERED),
+    Row("unknown-auto", UNKNOWN, "auto", "at most", 0.05, called_unknown(Auto, budget="normal"), most=30,
+        spread=COVERED),
+    Row("unknown-auto-groups", UNKNOWN, "auto, classes joined to three unbalanced ones", "at most", 0.05,
+        called_unknown(Auto, budget="normal", in_groups=True), most=30, spread=COVERED),
+    Row("unknown-auto-fast", UNKNOWN, "auto, --budget fast, three unbalanced classes", "at most", 0.05,
+        called_unknown(Auto, budget="fast", in_groups=True), most=30, spread=COVERED),
     *unusual_rows("unknown", UNKNOWN, "nbsvm", "at most", 0.05, lambda odd: called_unknown(NBSVM, unusual=odd),
         spread=COVERED),
     Row("sets-nbsvm", SETS, "nbsvm, 600 documents", "at least", 0.9, set_coverage(NBSVM),

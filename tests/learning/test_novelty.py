@@ -139,3 +139,13 @@ def test_shares_below_are_those_of_all_scores():
     beyond = Ladder.of(scores, MOST).share_below(np.array([8.0, 9.0, 90.0, np.inf]), MOST)
     assert (np.all(np.diff(beyond) > 0), beyond[-1] <= 1) == (True, True)
     assert set(NOVELTY_SCORES) == {"no class", "largest probability", "entropy", "largest score"}
+
+
+def test_novelty_does_not_depend_on_the_level_of_the_scores():
+    """By hand: odds 4, 1 and 1/4, of geometric mean 1 and sum 5.25, so −log (5.25/6.25); a class without scores is left
+    out. A model of more documents has lower scores for all classes, and its documents are not more novel for that."""
+    score = NOVELTY_SCORES["no class"]
+    scores = np.log([[4.0, 1.0, 0.25]])
+    np.testing.assert_allclose(score(None, scores), [np.log(6.25 / 5.25)])
+    np.testing.assert_allclose(score(None, scores - 3.0), score(None, scores), rtol=1e-12)
+    np.testing.assert_allclose(score(None, np.insert(scores, 1, -np.inf, axis=1)), score(None, scores), rtol=1e-12)

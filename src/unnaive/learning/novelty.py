@@ -1,8 +1,11 @@
 """Novelty: how unlike all classes a document is, compared with held-out documents of the classes.
 
 Probabilities normalised over the classes cannot say that no class fits. Scores of each class against the rest can: the
-sum of their odds is the odds that the document belongs to any class. If scores only distinguish between classes, as
-those of naive Bayes do, the largest probability is used.
+sum of their odds is large if any class fits. It is compared with the odds of a typical class, their geometric mean: the
+more documents a model has learnt from, the lower all its scores are, and new documents, which are scored by the model
+of all documents, would look more novel than held-out ones. (With three unbalanced groups of 20 Newsgroups and 500
+training documents, 10 % of new documents were rejected in place of 5 %.) If scores only distinguish between classes,
+as those of naive Bayes do, the largest probability is used.
 """
 
 from __future__ import annotations
@@ -25,11 +28,14 @@ FEWEST_CLASSES = 3  # with two classes, evidence against one is evidence for the
 
 
 def no_class_score(fitted: ScoreMethods, scores: Floats) -> Floats:
-    """−log p that a document belongs to any class (n_docs,), where p/(1−p) is the sum of the odds of all classes.
+    """−log p (n_docs,), where p/(1−p) is the sum of the odds of all classes over the geometric mean of these odds.
 
-    log(1 + 1/Σ_c e^s_c) decreases with the log-sum-exp of the scores s_c, the log-odds of each class against the rest.
+    log(1 + 1/Σ_c e^(s_c − s̄)) decreases with the log-sum-exp of the scores s_c, the log-odds of each class against the
+    rest, less their mean s̄. Classes that the model has not learnt have the score −∞ and do not count.
     """
-    return np.asarray(logaddexp(0.0, -logsumexp(scores, axis=1)))
+    known = np.isfinite(scores)
+    mean = np.where(known, scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return np.asarray(logaddexp(0.0, mean - logsumexp(scores, axis=1)))
 
 
 def least_probable_score(fitted: ScoreMethods, scores: Floats) -> Floats:
