@@ -96,7 +96,7 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
         (
             ("reproduce", "iir", "--table", "c"),
             UnknownName,
-            "no table of iir called 'c'; there are 36, 46, 47, 50, a, b, example",
+            "no table of iir called 'c'; there are 27, 36, 46, 47, 50, a, b, example",
         ),
         (
             ("reproduce", "or-gate", "--models", "oracle"),

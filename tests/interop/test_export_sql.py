@@ -17,7 +17,7 @@ from unnaive.learning.calibration import Temperature
 
 CASES = [
     ("multinomial", "words"), ("bernoulli", "pairs"), ("or-gate", "long"), ("multinomial-temperature", "words"),
-    ("rocchio", "pairs"), ("nbsvm-macro-f1", "words"), ("hos", "long"), ("sets-auto", "words"), ("svm", "pairs"),
+    ("rocchio", "pairs"), ("nbsvm-macro-f1", "words"), ("hos", "long"), ("sets-auto-fast", "words"), ("svm", "pairs"),
     ("sets-or-gate", "pairs"), ("sets-multinomial", "words"), ("sets-maxent", "long"),
 ]  # fmt: skip
 SLOW = pytest.mark.slow

@@ -214,7 +214,7 @@ def test_a_kept_selection_is_not_searched_again(choosing, documents, several):
     expected = choosing.estimator.relearn(
         first.fitted_.learnt, np.arange(3), kept.X, kept.Y, exclusive=not several, sample_weight=None
     ).scorer
-    np.testing.assert_array_equal(one.scores(documents.X), expected.scorer.scores(documents.X))
+    np.testing.assert_array_equal(one.scores(documents.X), expected.scores(documents.X))
     assert_same(one.forget(documents.X[40:], y[40:], keep_choice=True), first, documents.X)
     merged = clone(choosing.estimator).fit(documents.X[:40], y[:40])
     more = clone(choosing.estimator).fit(documents.X[40:], y[40:])

@@ -163,10 +163,11 @@ def test_terms_beyond_a_full_table_are_left_out_alike_in_memory_and_from_files(t
 def test_stdin_cannot_be_read_again_without_rare_terms(tmp_path, monkeypatch):
     path = write(tmp_path / "a.jsonl", make_rows())
     allow(monkeypatch, 5000)
-    monkeypatch.setattr(matrix, "STDIN", str(path))
     rule = TextClassifier("svm").token_rule
-    with (
-        pytest.raises(UnnaiveError, match=r"stdin has more than .* terms, which do not fit in the memory allowed"),
-        matrix.documents_on_disk(DataFile(str(path)), rule, resources=Resources(1 << 30, tmp_path)),
-    ):
-        pass
+    with path.open("r", encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        with (
+            pytest.raises(UnnaiveError, match=r"stdin has more than .* terms, which do not fit in the memory allowed"),
+            matrix.documents_on_disk(DataFile("-"), rule, resources=Resources(1 << 30, tmp_path)),
+        ):
+            pass

@@ -52,6 +52,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 MULTILABEL: dict[str, dict[str, Any]] = {
     "sets-auto": {"model": "auto"},
+    "sets-auto-fast": {"model": "auto", "budget": "fast"},  # words alone, as SQL needs
     "sets-multinomial": {"model": "multinomial"},
     "sets-or-gate": {"model": "or-gate"},
     "sets-svm-platt": {"model": "svm", "calibrate": "platt"},

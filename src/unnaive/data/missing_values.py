@@ -5,13 +5,14 @@ from __future__ import annotations
 MISSING = frozenset(
     ("nan", "none", "null", "n/a", "#n/a", "na", "<na>", "nil", "nat", "undefined", "missing", "-", "?")
 )
-LONGEST = 16  # characters of a cell below which it may be a marker with spaces
+LONGEST = 16  # bytes of a text below which it is worth looking whether it is a marker
 
 
 def is_missing_value(cell: str) -> bool:
-    """Whether a cell contains only a marker of a missing value, and spaces.
+    """Whether a cell contains only a marker of a missing value, and spaces; exports have the same rule.
 
     >>> is_missing_value("NaN"), is_missing_value(" N/A"), is_missing_value("none of these")
     (True, True, False)
     """
-    return len(cell) < LONGEST and cell.strip().casefold() in MISSING
+    marker = cell.strip()
+    return len(marker) < LONGEST and marker.casefold() in MISSING

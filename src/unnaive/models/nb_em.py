@@ -63,7 +63,7 @@ class NaiveBayesEM(IteratedModel):
         self, X: Any, y: Any, fitted: Any = None, *, multilabel: bool | None = None
     ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
         """Check X and y for training; labels may be missing."""
-        y = y if hasattr(y, "__len__") else list_labels(y)  # a generator can be read once
+        y = y if y is None or hasattr(y, "__len__") else list_labels(y)  # a generator can be read once
         labels = list(y) if _has_missing(y) else y
         if labels is y:
             documents, _, names = super()._check_labelled(X, y, fitted, multilabel=multilabel)

@@ -75,7 +75,7 @@ function textOf(value, name) {
 const BAD = /[\u0000-\u0020\u007f\ufffd\p{Cs}]+/gu;
 const missing = new Set(MODEL.missing);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value)
-  || (typeof value === "string" && (strip(value) === "" || missing.has(value.toLowerCase().replaceAll("\u017f", "s"))));
+  || (typeof value === "string" && (strip(value) === "" || missing.has(strip(value).toLowerCase().replaceAll("\u017f", "s"))));
 
 // A value as Python writes it; a number without a fraction as a whole one.
 function plain(value) {
