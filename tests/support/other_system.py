@@ -144,7 +144,6 @@ def main() -> None:
     import tempfile  # noqa: F401
 
     import scipy.sparse  # noqa: F401  # numpy and scipy come from elsewhere: what they need is there
-    import threadpoolctl  # type: ignore[import-untyped]  # noqa: F401
     import typer  # noqa: F401
 
     if "--locks" in switches:

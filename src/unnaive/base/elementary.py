@@ -60,6 +60,22 @@ def expm1(x: Any, out: Floats | None = None) -> Floats:
     return _apply("expm1", elementary_reference.expm1, x, out)
 
 
+def power(x: Any, exponent: float) -> Floats:
+    """x^exponent of values ≥ 0, for an exponent above 0; by products and roots if it is a multiple of ½ up to 4.
+
+    >>> power(np.array([0.0, 4.0]), 1.5).tolist(), float(power(4.0, 0.3).round(6))
+    ([0.0, 8.0], 1.515717)
+    """
+    values = np.asarray(x, np.float64)
+    whole, rest = divmod(exponent, 1.0)
+    if exponent > 4 or rest not in (0.0, 0.5):
+        return exp(exponent * log(values))
+    result = np.sqrt(values) if rest else np.ones(values.shape)
+    for _ in range(int(whole)):
+        result = result * values
+    return result
+
+
 def logaddexp(a: Any, b: Any) -> Floats:
     """log(e^a + e^b), whose arguments are broadcast.
 

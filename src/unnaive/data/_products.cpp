@@ -50,6 +50,15 @@ struct Csr {
   int64_t rows;
 };
 
+// A dense matrix with any strides, counted in elements.
+template <typename T>
+struct Matrix {
+  T* data;
+  int64_t by_row, by_column;
+};
+
+constexpr int64_t kDepth = 256;  // terms of a sum that are added in registers: the panel of a block stays in the cache
+
 // The input of a pass of iterative scaling besides the documents.
 struct Labels {
   const int32_t* targets;
@@ -67,8 +76,10 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
 }
 
 namespace plain {
+constexpr int64_t Bytes = 16;
 #include "../text/_weighted_rows.h"
 // the loops use the functions above
+#include "_products_dense.h"
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -78,8 +89,10 @@ namespace plain {
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
+constexpr int64_t Bytes = 32;
 #include "../text/_weighted_rows.h"
 // the loops use the functions above
+#include "_products_dense.h"
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -87,6 +100,18 @@ namespace wide {
 #pragma GCC pop_options
 #else
 namespace wide = plain;
+#endif
+
+#ifdef UNNAIVE_AVX512
+#pragma GCC push_options
+#pragma GCC target("avx2,avx512f,avx512dq,avx512vl")
+namespace widest {
+constexpr int64_t Bytes = 64;
+#include "_products_dense.h"
+}  // namespace widest
+#pragma GCC pop_options
+#else
+namespace widest = wide;
 #endif
 
 template <typename T>
@@ -128,6 +153,62 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   nb::gil_scoped_release free;
   if (has_avx2()) return wide::transposed(X, dense.data(), out.data(), width);
   plain::transposed(X, dense.data(), out.data(), width);
+}
+
+template <typename T>
+using Stack = nb::ndarray<T, nb::ndim<3>, nb::device::cpu>;
+
+template <typename T>
+Matrix<T> matrix_of(const Stack<T>& stack, int64_t number) {
+  return {stack.data() + number * stack.stride(0), stack.stride(1), stack.stride(2)};
+}
+
+// out[b] += left[b] · right[b]
+template <typename T>
+void run_dense_product(Stack<const T> left, Stack<const T> right, Stack<T> out) {
+  require(left.shape(0) == right.shape(0) && left.shape(0) == out.shape(0) && left.shape(2) == right.shape(1) &&
+              out.shape(1) == left.shape(1) && out.shape(2) == right.shape(2),
+          "the shapes of a product do not match");
+  const auto rows = static_cast<int64_t>(left.shape(1)), depth = static_cast<int64_t>(left.shape(2));
+  const auto columns = static_cast<int64_t>(right.shape(2)), count = static_cast<int64_t>(left.shape(0));
+  nb::gil_scoped_release free;
+  for (int64_t b = 0; b < count; ++b) {
+    const auto one = matrix_of(left, b), other = matrix_of(right, b);
+    const auto target = matrix_of(out, b);
+    if (has_avx512())
+      widest::add_product(one, other, target, rows, depth, columns);
+    else if (has_avx2())
+      wide::add_product(one, other, target, rows, depth, columns);
+    else
+      plain::add_product(one, other, target, rows, depth, columns);
+  }
+}
+
+double run_dot(Vector<double> left, Vector<double> right) {
+  require(left.size() == right.size(), "the vectors of a product have other lengths");
+  const auto size = static_cast<int64_t>(left.size());
+  nb::gil_scoped_release free;
+  if (has_avx512()) return widest::dot(left.data(), right.data(), size);
+  if (has_avx2()) return wide::dot(left.data(), right.data(), size);
+  return plain::dot(left.data(), right.data(), size);
+}
+
+// Turn pairs of rows by angles: rows last and last + 1, then last − 1 and last, …, one pair for each sine.
+void run_turn_rows(Out rows, int64_t last, Vector<double> sines, Vector<double> cosines) {
+  const auto count = static_cast<int64_t>(sines.size()), width = static_cast<int64_t>(rows.shape(1));
+  require(cosines.size() == sines.size() && last + 1 < height(rows) && last - count >= -1 && last >= -1,
+          "a turned row is outside of the matrix");
+  nb::gil_scoped_release free;
+  for (int64_t k = 0; k < count; ++k) {
+    const double sine = sines.data()[k], cosine = cosines.data()[k];
+    double* first = rows.data() + (last - k) * width;
+    double* second = first + width;
+    for (int64_t j = 0; j < width; ++j) {
+      const double a = first[j], b = second[j];
+      first[j] = a * cosine - sine * b;
+      second[j] = sine * a + cosine * b;
+    }
+  }
 }
 
 template <typename Weight>
@@ -372,6 +453,12 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  const auto left = nb::arg("left").noconvert(), right = nb::arg("right").noconvert();
+  m.def("dense_product", &run_dense_product<double>, left, right, out);
+  m.def("dense_product", &run_dense_product<float>, left, right, out);
+  m.def("dot", &run_dot, left, right);
+  m.def("turn_rows", &run_turn_rows, nb::arg("rows").noconvert(), nb::arg("last"), nb::arg("sines"),
+        nb::arg("cosines"));
   // without noconvert, float32 weights would be converted for the overload of float64
   const auto weights = nb::arg("weights").noconvert();
   m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out,

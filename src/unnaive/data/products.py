@@ -8,6 +8,7 @@ models/maxent and models/higher_order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ try:
 except ImportError:  # built without a compiler
     NATIVE = None
 
+DEPTH, LANES = 256, 8  # terms of a sum that are added together, and of a dot product; as in _products_dense.h
 WORTH_THREADS = 1 << 16  # entries: for fewer, starting threads takes longer than it saves
 
 
@@ -55,6 +57,87 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     out = np.zeros((X.shape[1], dense.shape[1]))
     NATIVE.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
+
+
+def matmul(left: Any, right: Any, out: Any = None) -> Any:
+    """left·right of dense arrays, as np.matmul, with the same bits on every processor; written to `out` if not None.
+
+    BLAS adds in another order on each processor. Here a sum runs in blocks of 256 terms: each is summed in order, and
+    the sums of blocks are added in order. The result is float32 if both arrays are, otherwise float64.
+
+    >>> matmul(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0], [10.0, 30.0]]))
+    array([[21., 63.]])
+    >>> matmul(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+    21.0
+    """
+    kind = np.float32 if left.dtype == right.dtype == np.float32 else np.float64
+    left, right = np.asarray(left, kind), np.asarray(right, kind)
+    if left.ndim == right.ndim == 1 and kind == np.float64:
+        return dot(left, right)
+    one = left[None] if left.ndim == 1 else left
+    other = right[:, None] if right.ndim == 1 else right
+    batch = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+    shape = (*batch, one.shape[-2], other.shape[-1])
+    if out is None:
+        result = np.zeros(shape, kind)
+    else:
+        result = out
+        result[...] = 0.0
+    _add_products(*(_stacked(table, batch) for table in (one, other, result)))
+    if left.ndim == 1:
+        result = result[..., 0, :]
+    return result[..., 0] if right.ndim == 1 else result
+
+
+def dot(left: Any, right: Any) -> float:
+    """Σ left·right over all cells of two arrays of the same shape, with the same bits on every processor.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+    21.0
+    """
+    one, other = (np.ravel(np.asarray(values, np.float64)) for values in (left, right))
+    if NATIVE is not None:
+        return float(NATIVE.dot(one, other))
+    whole = len(one) // LANES * LANES
+    sums = (one[:whole] * other[:whole]).reshape(-1, LANES).sum(axis=0)
+    sums[: len(one) - whole] += one[whole:] * other[whole:]
+    pairs = sums[:4] + sums[4:]
+    return float((pairs[0] + pairs[2]) + (pairs[1] + pairs[3]))
+
+
+def turn_rows(rows: Floats, last: int, sines: list[float], cosines: list[float]) -> None:
+    """Turn pairs of rows in place: rows last and last + 1, then last − 1 and last, …, one pair for each sine.
+
+    >>> rows = np.eye(2)
+    >>> turn_rows(rows, 0, [1.0], [0.0])
+    >>> rows.tolist()
+    [[0.0, -1.0], [1.0, 0.0]]
+    """
+    if NATIVE is not None:
+        NATIVE.turn_rows(rows, last, np.array(sines, np.float64), np.array(cosines, np.float64))
+        return
+    for first, (sine, cosine) in zip(range(last, -1, -1), zip(sines, cosines, strict=True), strict=False):
+        a, b = rows[first].copy(), rows[first + 1].copy()
+        rows[first] = a * cosine - sine * b
+        rows[first + 1] = sine * a + cosine * b
+
+
+def _stacked(table: Any, batch: tuple[int, ...]) -> Any:
+    """A view (n, rows, columns) of a stack of matrices; a copy only where several dimensions cannot be one."""
+    shape = (*batch, *table.shape[-2:])
+    return (table if table.shape == shape else np.broadcast_to(table, shape)).reshape(prod(batch), *table.shape[-2:])
+
+
+def _add_products(left: Any, right: Any, out: Any) -> None:
+    """out[b] += left[b]·right[b], for stacks of matrices of one type."""
+    if NATIVE is not None:
+        NATIVE.dense_product(left, right, out)
+        return
+    for first in range(0, left.shape[2], DEPTH):
+        sums = np.zeros(out.shape, out.dtype)
+        for k in range(first, min(first + DEPTH, left.shape[2])):
+            sums += left[:, :, k, None] * right[:, k, None, :]
+        out += sums
 
 
 def add_tf_idf(X: Sparse, row_of_term: Any, idf: Floats, weights: Any, out: Floats, *, norm: str = "l2") -> bool:

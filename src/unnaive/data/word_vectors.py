@@ -14,6 +14,8 @@ from unnaive.base.errors import BadData, count_noun, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Singles
 from unnaive.data.array_rules import ArrayRule, check_rules
+from unnaive.data.products import matmul
+from unnaive.data.symmetric import eigh
 from unnaive.text.counting import TextCounter
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -181,11 +183,11 @@ class TermVectors:
         """
         weight = self.share * self.rarity
         weight /= weight.sum()
-        centred = self.units - (weight @ self.units).astype(np.float32)
-        covariance = (centred * weight.astype(np.float32)[:, None]).T @ centred
-        variance, directions = np.linalg.eigh(covariance.astype(np.float64))
+        centred = self.units - matmul(weight, self.units).astype(np.float32)
+        covariance = matmul((centred * weight.astype(np.float32)[:, None]).T, centred)
+        variance, directions = eigh(covariance.astype(np.float64))
         scale = 1.0 / np.sqrt(np.maximum(variance, 0.0) + FLOOR * max(float(variance.mean()), 1e-12))
-        return normalise_rows(centred @ (directions * scale)[:, ::-1].astype(np.float32))
+        return normalise_rows(matmul(centred, (directions * scale)[:, ::-1].astype(np.float32)))
 
 
 def normalise_rows(table: Singles) -> Singles:

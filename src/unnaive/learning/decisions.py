@@ -18,6 +18,7 @@ from unnaive.base.settings import EXPORTS, EXPORTS_BUT_SQL
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import is_number
+from unnaive.data.products import matmul
 from unnaive.linear.links import LINKS, relative
 
 
@@ -138,7 +139,7 @@ class LeastCost(_Stored):
     def decide(self, scores: Floats) -> Sparse:
         """One label for each document."""
         _check_width(scores, self.costs, "rows of costs")
-        return _labels(np.argmin(scores @ np.array(self.costs), axis=1)[:, None], scores.shape)
+        return _labels(np.argmin(matmul(scores, np.array(self.costs)), axis=1)[:, None], scores.shape)
 
 
 @dataclass(frozen=True)

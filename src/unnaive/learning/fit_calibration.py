@@ -15,6 +15,7 @@ from unnaive.base.elementary import exp, logaddexp
 from unnaive.base.errors import BadData
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Floats
+from unnaive.data.products import dot
 from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
 
 LEAST_SLOPE = 1e-6
@@ -137,7 +138,7 @@ def _exclusive_temperature(logits: Floats, Y: Any, weight: Floats | None) -> flo
         return 1.0
     # the right class is 1 − ε, ε = 1/(n+1) is spread over the classes that have any evidence
     means = np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)
-    n, total = (len(gaps), means.sum()) if weights is None else (weights.sum(), means @ weights)
+    n, total = (len(gaps), means.sum()) if weights is None else (weights.sum(), dot(means, weights))
     return 1 / least_loss_scale(
         gaps, float(total) / (n + 1), start=1 / float(np.median(apart)), largest_log=12.0, weight=weights
     )
@@ -204,10 +205,10 @@ def _mean_and_variance(blocks: list[tuple[Floats, Floats, Floats | None]], scale
         means = p.sum(axis=0)
         if weights is None:
             mean += float(means.sum())
-            variance += float(np.vdot(p, finite) - means @ means)
+            variance += dot(p, finite) - dot(means, means)
         else:
-            mean += float(means @ weights)
-            variance += float(((p * finite).sum(axis=0) - means * means) @ weights)
+            mean += dot(means, weights)
+            variance += dot((p * finite).sum(axis=0) - means * means, weights)
     return mean, variance
 
 
@@ -257,7 +258,7 @@ def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats, weight: Floa
 
 def _mean(values: Floats, weight: Floats | None) -> float:
     """The weighted mean over documents."""
-    return float(values.mean() if weight is None else values @ weight / weight.sum())
+    return float(values.mean()) if weight is None else dot(values, weight) / float(weight.sum())
 
 
 def _solve(table: Floats, right: Floats) -> Floats:

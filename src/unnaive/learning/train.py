@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.settings import check_options
 from unnaive.base.sparse import csr_array
@@ -93,15 +91,6 @@ def train(
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
     check_vectors(data.token_rule, spec)
-    # sums of several BLAS threads have an order that depends on their number
-    with one_blas_thread() if has_vectors(spec, data.token_rule) else nullcontext():
-        return _train(data, spec, before, progress)
-
-
-def _train(
-    data: TrainingData, spec: TrainingSpec, before: FittedModel | None, progress: ProgressCallback | None
-) -> FittedModel:
-    """`train` with a checked specification."""
     if spec.model.traits.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:

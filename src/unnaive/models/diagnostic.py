@@ -22,6 +22,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
+from unnaive.data.products import dot
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -276,7 +277,7 @@ def _grow_member(
 
     def likelihood(chance: Floats) -> float:
         """The mean over documents, rounded so that the order of summation cannot break ties."""
-        return round(float(weight @ log((together + chance) / (n_before + 1)) / weight.sum()), 12)
+        return round(dot(weight, log((together + chance) / (n_before + 1))) / float(weight.sum()), 12)
 
     parents: tuple[int, ...] = ()
     codes = tables.codes(parents)

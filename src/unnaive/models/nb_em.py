@@ -11,6 +11,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.partly_labelled import read_partly_labelled
+from unnaive.data.products import dot
 from unnaive.data.targets import Targets, list_labels
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -108,7 +109,7 @@ class NaiveBayesEM(IteratedModel):
                 log_likelihood = float(
                     (own_terms * table).sum() + (own_docs * np.where(own_docs > 0, prior, 0.0)).sum()
                 )
-            objective = log_likelihood + float(mass @ whole) + self.alpha * float(table.sum())
+            objective = log_likelihood + dot(mass, whole) + self.alpha * float(table.sum())
             if progress is not None:
                 progress("em", {"iteration": iteration, "max_iter": self.max_iter, "objective": objective})
             if objective - before <= self.tol * abs(objective):

@@ -20,6 +20,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.data.products import dot
 from unnaive.data.weighting import Weighting, presence
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
@@ -189,7 +190,7 @@ def _weight_correct(joint: Floats, state: Ids, weight: Floats) -> float:
 
 
 def _log_likelihood(joint: Floats, state: Ids, weight: Floats) -> float:
-    return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
+    return dot(weight, log_softmax(joint)[np.arange(len(state)), state])
 
 
 def _linear(classes: list[ClassWeights], n_terms: int, link: str) -> Linear:

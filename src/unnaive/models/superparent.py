@@ -16,6 +16,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import ROUNDING
+from unnaive.data.products import dot, matmul
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
@@ -97,7 +98,9 @@ class Estimates:
         """
         inside = [cases.states == state for state in range(cases.n_states)]
         values = cases.rows.astype(np.float64)
-        both = np.stack([(values[rows].T * cases.weight[rows]) @ values[rows] for rows in inside])  # (states, k, k)
+        both = np.stack(
+            [matmul(values[rows].T * cases.weight[rows], values[rows]) for rows in inside]
+        )  # (states, k, k)
         totals, single = cases.totals, np.diagonal(both, axis1=1, axis2=2)
         share = np.clip((single.sum(axis=0) + 1) / (totals.sum() + 2), 1e-12, 1 - 1e-12)  # (k,)
         parent_totals = np.stack([totals[:, None] - single, single], axis=2)[:, None]  # other absent, present
@@ -137,7 +140,7 @@ class SuperParentFold:
     def correct(self, added: Floats) -> float:
         """Total weight of correctly classified documents after adding `added` (n, states) to the scores."""
         right = (self.scores + added).argmax(axis=1) == self.states
-        return float(self.weight @ right)
+        return dot(self.weight, right)
 
 
 def add_arcs(held_out: list[SuperParentFold], report: Callable[[int], None] = lambda number: None) -> Ids:

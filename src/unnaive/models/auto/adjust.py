@@ -23,7 +23,8 @@ from unnaive.base.elementary import exp, logaddexp
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.log_functions import softmax_rows
 from unnaive.base.types import Floats, Sparse
-from unnaive.data.products import take_columns
+from unnaive.data.products import matmul, take_columns
+from unnaive.data.symmetric import eigh
 from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
@@ -127,12 +128,12 @@ def _solve_duals(scores: Floats, labels: Floats, scale: Floats, views: list[_Par
     K = np.zeros((len(scores), len(scores)))
     for view in views:
         K += view.step * (view.Z @ view.Z.T).toarray()
-    largest = float(np.linalg.eigvalsh(K)[-1]) * float(scale.max(initial=1.0))
+    largest = float(eigh(K)[0][-1]) * float(scale.max(initial=1.0))
     size, duals = 1.0 / (1.0 + largest / 2), np.zeros(scores.shape)
     previous, distance, rounds = duals, np.inf, 0
     for _ in range(MOST_STEPS):
         ahead = duals + rounds / (rounds + 3) * (duals - previous)
-        change = scale[:, None] * find_residuals(scores + K @ ahead, labels, link) - ahead
+        change = scale[:, None] * find_residuals(scores + matmul(K, ahead), labels, link) - ahead
         previous, duals = duals, ahead + size * change
         before, distance = distance, float(np.abs(change).max(initial=0.0))
         rounds = 0 if distance > before else rounds + 1

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids
+from unnaive.data.products import dot
 from unnaive.learning.confidence_interval import wilson_interval
 
 FASTEST = 0.5  # errors fall no faster than n^−FASTEST as documents are added
@@ -58,10 +59,10 @@ class HeldOutAccuracy:
         if n_groups == len(right) and weight is None:
             return cls(n, p, float(n), share, best)
         if 0 < p < 1 and n_groups > 1:
-            variance = float(sums @ sums) / float(sizes.sum()) ** 2 * n_groups / (n_groups - 1)
+            variance = dot(sums, sums) / float(sizes.sum()) ** 2 * n_groups / (n_groups - 1)
             return cls(n, p, min(float(n), p * (1 - p) / variance), share, best)
         # Kish (1965), Survey sampling: the effective number of groups of unequal sizes
-        return cls(n, p, min(float(n), float(sizes.sum() ** 2 / (sizes @ sizes))), share, best)
+        return cls(n, p, min(float(n), float(sizes.sum() ** 2 / dot(sizes, sizes))), share, best)
 
     @property
     def interval(self) -> tuple[float, float]:

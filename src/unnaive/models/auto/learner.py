@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
@@ -179,11 +178,10 @@ class Auto(DocumentsModel):
                 progress=progress,
             )  # fmt: skip
         tell = Steps(progress)
-        with one_blas_thread():
-            chosen = csr_array(Y[:, seen])
-            recipe, held_out = self._search(
-                X, chosen, exclusive, sample_weight, held_out_weight, tell, terms, active, select, dense
-            )
+        chosen = csr_array(Y[:, seen])
+        recipe, held_out = self._search(
+            X, chosen, exclusive, sample_weight, held_out_weight, tell, terms, active, select, dense
+        )
         recipe = place_classes(recipe, seen.tolist(), n_classes)
         if active is not None and not dense:
             X, terms, active = take_columns(X, active), take_names(terms, active), None

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.elementary import log
+from unnaive.base.elementary import log, power
 from unnaive.base.lazy import lazy_property
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Singles, Sparse, Weights
 from unnaive.data.counts import Counts
+from unnaive.data.products import matmul
+from unnaive.data.symmetric import solve_positive
 from unnaive.data.targets import single_labels
 from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import Weighting, presence
@@ -110,10 +112,10 @@ class Training:
         weight = np.ones(self.Z.shape[0]) if self.weight is None else np.asarray(self.weight, np.float64)
         rows, targets = self.Z.toarray(), self.Y.toarray().astype(np.float64)
         share = weight / max(float(weight.sum()), 1e-300)
-        mean, level = share @ rows, share @ targets
+        mean, level = matmul(share, rows), matmul(share, targets)
         root = np.sqrt(weight)[:, None]
         rows = ((rows - mean.astype(np.float32)) * root.astype(np.float32)).astype(np.float32)
-        return rows, (targets - level) * root, mean, level, (rows @ rows.T).astype(np.float64)
+        return rows, (targets - level) * root, mean, level, matmul(rows, rows.T).astype(np.float64)
 
     @lazy_property
     def class_table(self) -> Floats | None:
@@ -175,7 +177,7 @@ def _complement(data: Training, alpha: float) -> Weights:
 def _power(data: Training, alpha: float) -> Weights:
     """The closed form sign(R)·|R|^1.5 of the log-count ratio R of weighted documents."""
     ratio = log_count_ratio(data.sums, alpha)
-    return np.sign(ratio) * np.abs(ratio) ** 1.5, np.zeros(data.n_classes)
+    return np.sign(ratio) * power(np.abs(ratio), 1.5), np.zeros(data.n_classes)
 
 
 def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
@@ -231,9 +233,9 @@ def _ridge(data: Training, penalty: float) -> Weights:
     rows, targets, mean, level, products = data.least_squares
     n = float(np.sum(data.weight)) if data.weight is not None else len(rows)
     mean_square = max(float(np.trace(products)) / n, LEAST_SPREAD)
-    duals = np.linalg.solve(products + penalty * mean_square * np.eye(len(rows)), targets)
-    weights = np.asarray((duals.T.astype(np.float32) @ rows).astype(np.float64))
-    return weights, level - weights @ mean
+    duals = solve_positive(products + penalty * mean_square * np.eye(len(rows)), targets)
+    weights = np.asarray(matmul(duals.T.astype(np.float32), rows).astype(np.float64))
+    return weights, level - matmul(weights, mean)
 
 
 def _rocchio(data: Training, gamma: float) -> Weights:

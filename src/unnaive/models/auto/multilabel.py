@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.blas import one_blas_thread
-from unnaive.base.elementary import exp, logaddexp
+from unnaive.base.elementary import logaddexp, logistic
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import rarest_classes, split_folds
 from unnaive.data.held_out_parts import HeldOutOrder
-from unnaive.data.products import take_columns
+from unnaive.data.products import dot, take_columns
 from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
@@ -36,6 +35,10 @@ from unnaive.text.vocabulary import Vocabulary
 TOL = 1e-2  # solver tolerance; the scores become log-odds and thresholds
 SHRINK = 5.0  # strength of the prior on a class's level, in documents
 SAYS = (1.0, 3.0, 9.0, 27.0)  # weights to try for a member over vectors, relative to a member over words
+SLOPES = (1e-3, 50.0)  # the least and the largest slope of log-odds, of scores with a mean square of 1
+MOST_STEPS, SHORTEST = 50, 1e-4  # steps of Newton's method, and the shortest part of one that is tried
+CLOSE = 1e-10  # expected gain in log-loss per document below which it stops
+FLATTEST = 1e-12  # the smallest determinant, relative to the product of the diagonal
 LEAST = 10  # documents below which none is held out
 
 
@@ -176,27 +179,60 @@ def fit_log_odds(scores: Floats, Y: Sparse, weight: Floats | None = None) -> tup
     A class's level is shrunk toward the common level with the strength of SHRINK documents, for the sake of rare
     classes. Platt (1999).
     """
-    from scipy.optimize import minimize
-
     truth = _soft_cells(Y, weight)
     times = np.ones((len(scores), 1)) if weight is None else weight[:, None]
-    n = times.sum()
+    size_of_scores = float(np.sqrt(np.square(scores).mean())) or 1.0
+    scores = scores / size_of_scores
+    point = np.concatenate([[1.0, -2.0], np.zeros(scores.shape[1])])  # slope, common level, what a class adds to it
 
-    def objective(point: Floats) -> tuple[float, Floats]:
-        slope, level, class_level = point[0], point[1], point[2:]
-        odds = slope * scores + (level + class_level)
+    def loss_at(point: Floats) -> tuple[float, Floats]:
+        odds = point[0] * scores + (point[1] + point[2:])
         losses = times * (logaddexp(0.0, odds) - truth * odds)
-        slopes = times * (1.0 / (1.0 + exp(np.clip(-odds, -500.0, 500.0))) - truth)
-        by_class = slopes.sum(axis=0)
-        gradient = np.concatenate([[(slopes * scores).sum(), by_class.sum()], by_class + SHRINK * class_level])
-        return (losses.sum() + SHRINK / 2 * (class_level**2).sum()) / n, gradient / n
+        return float(losses.sum() + SHRINK / 2 * (point[2:] ** 2).sum()), odds
 
-    start = np.zeros(2 + scores.shape[1])
-    start[0], start[1] = 1.0, -2.0
-    bounds = [(1e-3, 50.0), *[(-50.0, 50.0)] * (len(start) - 1)]
-    with one_blas_thread(uses_scipy=True):
-        solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return float(solution[0]), solution[1] + solution[2:]
+    value, odds = loss_at(point)
+    for _ in range(MOST_STEPS):
+        p = logistic(odds)
+        gradient, step = _newton_step(scores, times * (p - truth), times * (p * (1 - p)), point)
+        size = 1.0
+        while True:
+            nearer = point + size * step
+            nearer[0] = np.clip(nearer[0], *SLOPES)
+            gain = dot(gradient, nearer - point)
+            after = loss_at(nearer)
+            if after[0] <= value + 1e-4 * gain or size < SHORTEST:
+                break
+            size /= 2
+        if after[0] > value:
+            break
+        point, (value, odds) = nearer, after
+        if -gain <= CLOSE * float(times.sum()):
+            break
+    return float(point[0]) / size_of_scores, point[1] + point[2:]
+
+
+def _newton_step(scores: Floats, errors: Floats, bend: Floats, point: Floats) -> tuple[Floats, Floats]:
+    """The gradient of the penalised loss at (slope, level, class levels), and the step of Newton's method.
+
+    `errors` and `bend` are the first and second derivatives of the loss by the log-odds of each cell. The second
+    derivative by two class levels is 0, so the class levels are eliminated from the equations. A slope at its bound
+    stays there if the loss falls beyond it.
+    """
+    by_class, spread = errors.sum(axis=0) + SHRINK * point[2:], bend * scores
+    gradient = np.concatenate([[(errors * scores).sum(), errors.sum()], by_class])
+    beside = np.stack([spread.sum(axis=0), bend.sum(axis=0)])  # (slope and level, n_classes)
+    own = beside[1] + SHRINK
+    first, second = (gradient[:2] - (beside * (by_class / own)).sum(axis=1)).tolist()
+    aa = float((spread * scores).sum() - (beside[0] * beside[0] / own).sum())
+    ab = float(beside[0].sum() - (beside[0] * beside[1] / own).sum())
+    bb = float(beside[1].sum() - (beside[1] * beside[1] / own).sum())
+    determinant = aa * bb - ab * ab
+    outward = gradient[0] > 0 if point[0] <= SLOPES[0] else point[0] >= SLOPES[1] and gradient[0] < 0
+    if outward or determinant <= FLATTEST * aa * bb:  # or all scores are alike
+        slope, level = 0.0, -second / max(bb, FLATTEST)
+    else:
+        slope, level = (ab * second - bb * first) / determinant, (ab * first - aa * second) / determinant
+    return gradient, np.concatenate([[slope, level], -(by_class + beside[0] * slope + beside[1] * level) / own])
 
 
 def _report(

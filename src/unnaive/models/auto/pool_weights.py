@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from unnaive.base.elementary import exp, log
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids
+from unnaive.data.products import dot, matmul
+from unnaive.data.symmetric import eigh, solve_positive
 from unnaive.learning.fit_calibration import least_loss_scale
 
 LOWEST = -15.0  # level of scores at which σ is practically an exponential
@@ -75,7 +77,7 @@ def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
     weight = soft_targets.sum(axis=1)
     spread = float(np.sqrt(np.average((centred**2).mean(axis=1), weights=weight))) or 1.0
     return least_loss_scale(
-        centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG, weight=weight
+        centred, dot(soft_targets, centred), start=1.0 / spread, largest_log=LARGEST_LOG, weight=weight
     )
 
 
@@ -122,9 +124,7 @@ def _least_log_loss(
     product = np.empty(by_class[0].shape)
     point = np.concatenate([weights, bias])
     drawn = np.concatenate([expected, np.zeros(len(bias))])
-    reached = np.concatenate(
-        [[np.vdot(soft_targets, member_scores) for member_scores in scores], soft_targets.sum(axis=0)]
-    )
+    reached = np.concatenate([[dot(soft_targets, member_scores) for member_scores in scores], soft_targets.sum(axis=0)])
 
     def loss_at(point: Floats) -> tuple[float, Floats]:
         z = np.tile(point[n_members:, None], n_docs)
@@ -136,15 +136,15 @@ def _least_log_loss(
         sums = z.sum(axis=0)
         z *= times / sums
         away = point - drawn
-        whole = float(times @ (log(sums) + top) - point @ reached + shrink / 2 * away @ away)
+        whole = dot(times, log(sums) + top) - dot(point, reached) + shrink / 2 * dot(away, away)
         return whole, z
 
     value, p = loss_at(point)  # the probabilities of each document times its weight
     for _ in range(MOST_STEPS):
-        slope = np.concatenate([[np.vdot(p, member_scores) for member_scores in by_class], p.sum(axis=1)]) - reached
+        slope = np.concatenate([[dot(p, member_scores) for member_scores in by_class], p.sum(axis=1)]) - reached
         slope += shrink * (point - drawn)
-        step = -np.linalg.solve(_curvature(by_class, p, times, shrink), slope)
-        gain = float(slope @ step)
+        step = -solve_positive(_curvature(by_class, p, times, shrink), slope)
+        gain = dot(slope, step)
         size = 1.0
         while True:
             nearer, q = loss_at(point + size * step)
@@ -165,14 +165,14 @@ def _curvature(by_class: list[Floats], p: Floats, times: Floats, shrink: float) 
     n_members, n_classes = len(by_class), len(p)
     H = np.empty((n_members + n_classes, n_members + n_classes))
     inside = H[n_members:, n_members:]
-    inside[:] = -(p @ (p / times).T)
+    inside[:] = -matmul(p, (p / times).T)
     inside[np.diag_indices(n_classes)] += p.sum(axis=1)
     weighted = [p * member_scores for member_scores in by_class]
     means = [product.sum(axis=0) / times for product in weighted]
     for m in range(n_members):
-        H[m, n_members:] = H[n_members:, m] = weighted[m].sum(axis=1) - p @ means[m]
+        H[m, n_members:] = H[n_members:, m] = weighted[m].sum(axis=1) - matmul(p, means[m])
         for other in range(m + 1):
-            H[m, other] = H[other, m] = np.vdot(weighted[m], by_class[other]) - (times * means[m]) @ means[other]
+            H[m, other] = H[other, m] = dot(weighted[m], by_class[other]) - dot(times * means[m], means[other])
     H[np.diag_indices(len(H))] += shrink
     return H
 
@@ -206,22 +206,22 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
         np.subtract(-point[1], scaled, out=below)  # −u, u = k·s + b
         exp(np.minimum(below, LARGEST_EXP, out=below), out=below)
         np.add(below, 1.0, out=above)
-        loss = np.vdot(targets, log(above, out=product))  # Σ targets · −log σ(u)
+        loss = dot(targets, log(above, out=product))  # Σ targets · −log σ(u)
         np.divide(1.0, above, out=above)  # σ(u)
         np.multiply(below, above, out=below)  # σ(−u), the slope of log σ(u)
         sums = above.sum(axis=0)
-        loss += float(whole @ log(sums))
+        loss += dot(whole, log(sums))
         p = np.multiply(above, whole / sums, out=product)
         np.multiply(np.subtract(p, targets, out=slopes), below, out=slopes)
         p_below = np.multiply(p, below, out=product)
         bend = np.multiply(p_below, below, out=below)
         bend -= np.multiply(slopes, above, out=above)  # error · (log σ)'' is −slopes · σ(u)
         mean_b, mean_a = p_below.sum(axis=0), np.multiply(p_below, scaled, out=above).sum(axis=0)
-        h_bb = bend.sum() - mean_b @ (mean_b / whole)
+        h_bb = bend.sum() - dot(mean_b, mean_b / whole)
         bend *= scaled
-        h_ab = bend.sum() - mean_a @ (mean_b / whole)
-        slope_a = np.vdot(slopes, scaled)
-        h_aa = np.vdot(bend, scaled) - mean_a @ (mean_a / whole) + slope_a
+        h_ab = bend.sum() - dot(mean_a, mean_b / whole)
+        slope_a = dot(slopes, scaled)
+        h_aa = dot(bend, scaled) - dot(mean_a, mean_a / whole) + slope_a
         value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)
         slope = np.array([slope_a, slopes.sum()]) + shrink * np.array([point[0], point[1] / LOWEST**2])
         return float(value), slope, np.array([[h_aa + shrink, h_ab], [h_ab, h_bb + shrink / LOWEST**2]])
@@ -232,15 +232,15 @@ def _descend_saturation(by_class: Floats, targets: Floats, shrink: float, point:
         free = ~(((point <= bounds[0]) & (slope > 0)) | ((point >= bounds[1]) & (slope < 0)))
         if not free.any():
             break
-        values, vectors = np.linalg.eigh(H[np.ix_(free, free)])
+        values, vectors = eigh(H[np.ix_(free, free)])
         bent = np.maximum(np.abs(values), FLATTEST * np.abs(values).max())  # downhill also where not convex
         step = np.zeros(2)
-        step[free] = -vectors @ ((vectors.T @ slope[free]) / bent)
+        step[free] = -matmul(vectors, matmul(vectors.T, slope[free]) / bent)
         step /= max(1.0, float(np.abs(step / LONGEST).max()))
         size = 1.0
         while True:
             nearer = np.clip(point + size * step, *bounds)
-            gain = float(slope @ (nearer - point))
+            gain = dot(slope, nearer - point)
             result = derivatives(nearer)
             if result[0] <= value + 1e-4 * gain or size < SHORTEST:
                 break

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Ids, Singles, Sparse, Weights
+from unnaive.data.products import matmul
 from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import TermVectors, normalise_rows
@@ -76,7 +77,7 @@ class SquaredView:
         rows = np.empty((Z.shape[0], len(first)), np.float32)
         for number, (start, end) in enumerate(zip(Z.indptr[:-1], Z.indptr[1:], strict=True)):
             units = self.units[Z.indices[start:end]]
-            rows[number] = ((units * Z.data[start:end, None]).T @ units)[first, second] * scale
+            rows[number] = matmul((units * Z.data[start:end, None]).T, units)[first, second] * scale
         return csr_array(rows)
 
     def fold(self, weights_and_bias: Weights) -> Weights:
@@ -89,5 +90,5 @@ class SquaredView:
         for number, row in enumerate(weights):
             M = np.zeros((n, n), np.float32)
             M[first, second] = row * scale  # an upper triangle, which has both halves of ⟨M_c, Q_d⟩
-            table[number] = np.einsum("wd,wd->w", self.units @ M, self.units)
+            table[number] = np.einsum("wd,wd->w", matmul(self.units, M), self.units)
         return table, bias

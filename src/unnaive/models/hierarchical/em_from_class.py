@@ -12,6 +12,7 @@ import numpy as np
 
 from unnaive.base.elementary import exp, log, log1p
 from unnaive.base.types import Floats
+from unnaive.data.products import matmul
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
 from unnaive.models.hierarchical.tree_shape import Node, Stage, Tree, compile_stages
@@ -91,7 +92,7 @@ class FromClass:
             by_code = np.add.reduceat(node_counts, stage.starts, axis=2)
             columns = list(node.features)
             total = node_counts.sum(axis=2, keepdims=True)
-            better[1][:, :, columns] = _ratio(by_code @ self.bits[number], total, features[:, :, columns])
+            better[1][:, :, columns] = _ratio(matmul(by_code, self.bits[number]), total, features[:, :, columns])
             for link in stage.links:
                 owner[link.node] = link.sum_rows(node_counts)
         return better, self._total(seen[-1].log_chance)
@@ -149,7 +150,7 @@ def subtree_likelihood(logs: Floats, table: Floats) -> SubtreeLikelihood:
 def _log_bits(chances: Floats, bits: Floats) -> Floats:
     """log Π_j p_j^b (1 − p_j)^(1 − b): (starts, 2, features), (codes, features) → (starts, 2, codes)."""
     absent = log1p(-chances)
-    logs: Floats = (log(chances) - absent) @ bits.T + absent.sum(axis=2, keepdims=True)
+    logs: Floats = matmul(log(chances) - absent, bits.T) + absent.sum(axis=2, keepdims=True)
     return logs
 
 
@@ -166,7 +167,7 @@ def _ratio(ones: Floats, counts: Floats, before: Floats) -> Floats:
 
 def class_frequencies(cases: Cases) -> Floats:
     """P(feature = 1 | class) of every feature, outside and inside: (2, n_features); 1/2 where a side is empty."""
-    present = cases.sides @ cases.rows
+    present = matmul(cases.sides, cases.rows)
     totals = cases.sides.sum(axis=1, keepdims=True)
     shares: Floats = np.divide(present, totals, out=np.full(present.shape, 0.5), where=totals > 0)
     return shares

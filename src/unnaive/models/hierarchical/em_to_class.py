@@ -15,6 +15,7 @@ import numpy as np
 
 from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats
+from unnaive.data.products import matmul
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
 from unnaive.models.hierarchical.tree_shape import Stage, Tree, compile_stages
@@ -63,7 +64,7 @@ class ToClass:
         return self._log_likelihood(self._upward(tables)[0][-1])
 
     def _log_likelihood(self, inside: Floats) -> Floats:
-        likelihood: Floats = log(inside) @ self.positive + log1p(-inside) @ self.negative
+        likelihood: Floats = matmul(log(inside), self.positive) + matmul(log1p(-inside), self.negative)
         return likelihood
 
     def _step(self, tables: StartTables) -> tuple[StartTables, Floats]:
@@ -138,7 +139,7 @@ def sum_over_first(stage: Stage, table: Floats, first: Floats, n_second: int) ->
     out = np.empty((starts, 1 << n_second, stage.n_rows))
     for code, rows in stage.blocks():
         matrix = table[:, :, code].reshape(starts, -1, 1 << n_second)
-        np.matmul(matrix.transpose(0, 2, 1), first[:, :, rows], out=out[:, :, rows])
+        matmul(matrix.transpose(0, 2, 1), first[:, :, rows], out=out[:, :, rows])
     return out
 
 
@@ -193,10 +194,10 @@ def _reestimate_by_halves(
     slope_u, slope_v = np.empty_like(u), np.empty_like(v)
     for code, rows in stage.blocks():
         matrix = table[:, :, code].reshape(starts, n_u, n_v)
-        sums = np.matmul(weighted[:, :, rows], v[:, :, rows].transpose(0, 2, 1)).reshape(starts, 2, -1)
+        sums = matmul(weighted[:, :, rows], v[:, :, rows].transpose(0, 2, 1)).reshape(starts, 2, -1)
         counts[:, :, :, code] = sums.transpose(1, 0, 2)
-        np.matmul(matrix, v[:, :, rows], out=slope_u[:, :, rows])
-        np.matmul(matrix.transpose(0, 2, 1), u[:, :, rows], out=slope_v[:, :, rows])
+        matmul(matrix, v[:, :, rows], out=slope_u[:, :, rows])
+        matmul(matrix.transpose(0, 2, 1), u[:, :, rows], out=slope_v[:, :, rows])
     for slope in (slope_u, slope_v):
         slope *= (if_present - if_absent)[:, None]
         slope += if_absent[:, None]

@@ -13,6 +13,7 @@ import numpy as np
 from unnaive.base.elementary import exp
 from unnaive.base.log_functions import xlogy
 from unnaive.base.types import Floats, Ids
+from unnaive.data.products import matmul
 from unnaive.models.hierarchical.cases import Cases
 
 TIE = 1e-12  # criteria closer than this are equal: the order of summation changes them by less
@@ -49,7 +50,7 @@ def feature_information(cases: Cases, features: Sequence[int]) -> Floats:
 
 def _shares(cases: Cases, present: Floats) -> Floats:
     """P(X=1), P(C=1|X=1), P(C=1|X=0) of variables that are `present` (n_rows, k) → (3, k)."""
-    return _shares_of_counts(cases, cases.sides @ present)
+    return _shares_of_counts(cases, matmul(cases.sides, present))
 
 
 def _shares_of_counts(cases: Cases, present: Floats) -> Floats:
@@ -96,7 +97,7 @@ def clusters_by_or(cases: Cases, features: Sequence[int], n_clusters: int, alpha
 
     def merged_information(first: Ids, second: Ids, sizes: Floats) -> Floats:
         # |A or B| = |A| + |B| − |A and B|, for all pairs from one product on each side
-        both = np.stack([present.T @ (present * side[:, None]) for side in cases.sides])
+        both = np.stack([matmul(present.T, present * side[:, None]) for side in cases.sides])
         alone = np.diagonal(both, axis1=1, axis2=2)
         either = alone[:, first] + alone[:, second] - both[:, first, second]
         return information(_shares_of_counts(cases, either), cases.inside)
@@ -174,7 +175,7 @@ def independence(cases: Cases, features: Sequence[int]) -> Floats:
     present = cases.rows[:, list(features)].astype(np.float64)
     statistic = np.zeros((len(features), len(features)))
     for side in cases.sides:
-        statistic += _chi_squared(present.T @ (present * side[:, None]), float(side.sum()))
+        statistic += _chi_squared(matmul(present.T, present * side[:, None]), float(side.sum()))
     p: Floats = exp(-statistic / 2)  # the chance of a larger χ² with two degrees of freedom
     np.fill_diagonal(p, 0.0)
     return p
@@ -252,7 +253,7 @@ def _objective(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alph
 def _after_each_move(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> Floats:
     """E_2m: expression 3.1 if feature i moved to cluster m (n_features, n_clusters); inf if that is not allowed."""
     member = np.eye(n_clusters)[home]  # (features, clusters)
-    sizes, sums, to_cluster = member.sum(axis=0), gains @ member, distance @ member
+    sizes, sums, to_cluster = member.sum(axis=0), matmul(gains, member), matmul(distance, member)
     left = sizes[home] - 1
     within = (to_cluster * member).sum() / 2
     pairs = (sizes * (sizes - 1)).sum() / 2

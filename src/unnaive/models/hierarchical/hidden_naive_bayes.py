@@ -12,6 +12,7 @@ import numpy as np
 
 from unnaive.base.elementary import log, log1p, logaddexp, logistic
 from unnaive.base.types import Floats
+from unnaive.data.products import matmul
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import Cases, FeatureRows, distinct_rows
 from unnaive.models.hierarchical.em import TINY, StartTables
@@ -82,7 +83,8 @@ class HiddenNaiveBayes:
         chances: list[Floats] = []
         for number, node in enumerate(self.tree):
             below = list(node.features)
-            logs: Floats = log(features[:, :, below]) @ present[below] + log1p(-features[:, :, below]) @ absent[below]
+            logs: Floats = matmul(log(features[:, :, below]), present[below])
+            logs += matmul(log1p(-features[:, :, below]), absent[below])
             for child in node.hidden:
                 logs += chances[child]
             if number < len(self.tree) - 1:

@@ -18,6 +18,7 @@ from unnaive.base.elementary import log, log1p
 from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.types import Arrays, Floats, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
+from unnaive.data.products import dot
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows
@@ -152,13 +153,13 @@ def _log_odds(posterior: Floats) -> Floats:
 def log_likelihood(network: AnyNetwork, cases: Cases) -> float:
     """LL = Σ_i log P(f_i, c_i)."""
     log_features = network.log_features(cases.rows)
-    return conditional_log_likelihood(network, cases) + float((cases.positive + cases.negative) @ log_features)
+    return conditional_log_likelihood(network, cases) + dot(cases.positive + cases.negative, log_features)
 
 
 def conditional_log_likelihood(network: AnyNetwork, cases: Cases) -> float:
     """CLL = Σ_i log P(c_i | f_i)."""
     inside: Floats = network.member_posteriors(cases.rows)[0]
-    return float(cases.positive @ log(inside) + cases.negative @ log1p(-inside))
+    return dot(cases.positive, log(inside)) + dot(cases.negative, log1p(-inside))
 
 
 def description_length(network: AnyNetwork, cases: Cases) -> float:

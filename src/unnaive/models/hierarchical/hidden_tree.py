@@ -12,6 +12,7 @@ import numpy as np
 
 from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats
+from unnaive.data.products import matmul
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows, distinct_rows
 from unnaive.models.hierarchical.em import TINY, StartTables
@@ -51,7 +52,7 @@ class HiddenTree:
             full = np.full((*table.shape[:2], 1 << len(node.features)), UNSEEN)
             full[:, :, stage.codes] = table
             whole.append(full)
-        present = (cases.positive + cases.negative) @ cases.rows
+        present = matmul(cases.positive + cases.negative, cases.rows)
         return cls(tree, present / max(cases.total, 1), tuple(whole))
 
     @property
@@ -82,7 +83,7 @@ class HiddenTree:
         """log P(features) of known rows: features are independent roots (n,)."""
         p = np.clip(self.features, TINY, 1 - TINY)
         present = rows.astype(np.float64)
-        logs: Floats = present @ log(p) + (1 - present) @ log1p(-p)
+        logs: Floats = matmul(present, log(p)) + matmul(1 - present, log1p(-p))
         return logs
 
     def _if_known(self, rows: FeatureRows) -> Floats:

@@ -308,15 +308,9 @@ def spare_threads(threads: int, n_classes: int) -> Iterator[Each]:
 
 
 def in_threads(work: Callable[[int], Any], items: list[int], threads: int | None) -> list[Any]:
-    """Run `work` on every item in parallel.
-
-    Each BLAS call uses one core, so that sums do not depend on the number of threads.
-    """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
+    """Run `work` on every item in parallel."""
     pool = ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1))
-    with threadpool_limits(1, "blas"):
-        try:
-            return list(pool.map(work, items))
-        finally:
-            pool.shutdown(cancel_futures=True)  # on an interruption, do not wait for classes that have not started
+    try:
+        return list(pool.map(work, items))
+    finally:
+        pool.shutdown(cancel_futures=True)  # on an interruption, do not wait for classes that have not started

@@ -24,6 +24,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Sparse
 from unnaive.data import products
+from unnaive.data.products import dot
 from unnaive.data.weighting import Weighting
 from unnaive.linear.linear import Linear
 from unnaive.models.maxent.bridge import to_naive_bayes
@@ -249,7 +250,7 @@ class CellDocuments:
     ) -> tuple[float, Floats]:
         """The specification of the native pass, which agrees up to rounding."""
         log_posteriors = log_softmax(self.scores(weights) + offset)
-        likelihood = float(documents @ log_posteriors[np.arange(len(targets)), targets])
+        likelihood = dot(documents, log_posteriors[np.arange(len(targets)), targets])
         posteriors = exp(log_posteriors) * documents[:, None]
         table = (self.in_rows.T @ posteriors).ravel()
         terms = np.repeat(np.arange(len(self.cells.lists)), np.diff(self.cells.starts))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.elementary import exp, log, logaddexp
 from unnaive.base.types import Floats, Sparse
-from unnaive.data.products import ThinProducts
+from unnaive.data.products import ThinProducts, dot
 
 Ray = Callable[[float], tuple[float, float]]
 RayPoint = tuple[float, float, float]  # position on a ray, value and slope there
@@ -141,11 +141,6 @@ def _cubic_minimum(low: RayPoint, high: RayPoint) -> float:
 
 
 Loss = Callable[[Floats], tuple[float, Floats]]
-
-
-def dot(left: Floats, right: Floats) -> float:
-    """Σ left·right; unlike with BLAS, the result does not depend on the number of threads."""
-    return float(np.einsum("i,i->", left, right))
 
 
 def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:

@@ -20,7 +20,7 @@ from unnaive.base.settings import setting
 from unnaive.base.thread_count import thread_count
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.products import ThinProducts, take_columns
+from unnaive.data.products import ThinProducts, dot, take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
@@ -278,7 +278,7 @@ class _Task:
     @property
     def bias_norm(self) -> float:
         """L-BFGS: the relative norm of the bias."""
-        labels, total = float(self.weight @ np.diff(self.Y.indptr)), float(self.weight.sum())
+        labels, total = dot(self.weight, np.diff(self.Y.indptr)), float(self.weight.sum())
         share = labels / max(total * self.Y.shape[1], 1e-300)
         return balanced_bias_norm(total, squared_lengths(self.Z, self.weight), share)
 
@@ -294,7 +294,7 @@ class _Task:
         if self.scheme == "one-vs-rest" or self.prior:  # if a class is rare, never predicting it is seldom wrong
             return self.loss(scores)[0] / float(self.weight.sum())
         wrong = scores.argmax(axis=1) != self.targets
-        return float(self.weight @ wrong / self.weight.sum())
+        return dot(self.weight, wrong) / float(self.weight.sum())
 
     def trainer(self) -> Trainer:
         """The solver at its start."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unnaive.base.elementary import log
+from unnaive.base.elementary import log, power
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -118,7 +118,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
         weighting = Weighting("log", None, "l2")
         counts = Counts.of(weighting.apply(X), Y, sample_weight)
         ratio = log_count_ratio(counts, self.alpha)
-        weights = np.sign(ratio) * np.abs(ratio) ** self.power
+        weights = np.sign(ratio) * power(np.abs(ratio), self.power)
         absent = np.asarray(counts.class_docs) == 0
         weights[absent] = 0.0
         return Learnt(Linear(weights, np.where(absent, -np.inf, 0.0), weighting=weighting, link="margin"))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Singles, Sparse, Weights
+from unnaive.data.products import matmul
 from unnaive.data.weighted_rows import all_cells, weight_rows
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
@@ -62,7 +63,7 @@ class VectorView:
         """Convert weights (n_classes, n_dims) and bias of standardised vectors to weights of words."""
         weights, bias = weights_and_bias
         scaled = weights / self.spread
-        return np.asarray((self.units @ scaled.astype(np.float32).T).T), bias - scaled @ self.mean
+        return np.ascontiguousarray(matmul(scaled.astype(np.float32), self.units.T)), bias - matmul(scaled, self.mean)
 
 
 def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -87,8 +88,8 @@ def _moments(weighting: Weighting, X: Sparse, units: Singles, weight: Floats) ->
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         means = _means(weighting, X[start : start + ROWS_AT_ONCE], units).astype(np.float64)
         row_weight = weight[start : start + ROWS_AT_ONCE]
-        total += row_weight @ means
-        squares += row_weight @ (means * means)
+        total += matmul(row_weight, means)
+        squares += matmul(row_weight, means * means)
     mean = total / max(weight.sum(), 1e-300)
     variance = np.maximum(squares / max(weight.sum(), 1e-300) - mean**2, 0.0)
     return mean, np.maximum(np.sqrt(variance), LEAST_SPREAD)

@@ -16,7 +16,7 @@ from unnaive.base.elementary import log
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.products import product, transposed_product
+from unnaive.data.products import dot, product, transposed_product
 from unnaive.data.targets import single_labels
 from unnaive.data.weighting import Weighting, counted_weighting
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -30,7 +30,6 @@ from unnaive.models.maxent.lbfgs import (
     Ray,
     balanced_bias_norm,
     descend,
-    dot,
     logistic_loss,
     softmax_loss,
     squared_lengths,

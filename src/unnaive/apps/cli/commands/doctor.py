@@ -10,7 +10,7 @@ from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import Archives, AsJson
 from unnaive.base.visible_text import visible_json
 
-PACKAGES = ("numpy", "scipy", "threadpoolctl", "safetensors", "typer", "rich")
+PACKAGES = ("numpy", "scipy", "safetensors", "typer", "rich")
 OPTIONAL = {
     "pyarrow": "Parquet, Arrow, .zst files and word vectors (pip install 'unnaive[tables]')",
     "matplotlib": "figures (pip install 'unnaive[figures]')",
