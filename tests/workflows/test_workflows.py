@@ -183,14 +183,14 @@ def test_files_are_cleaned_filtered_exported_and_drawn_as_by_the_commands(ticket
     unnaive.train_file(train, "multinomial", label="queue", output=model)
     findings = tickets / "findings.csv"
     run(capsys, "audit", train, "--label", "queue", "--fast", "--csv", findings)
-    cleaned = unnaive.clean_file(train, findings, tickets / "a.csv", accept=["label-error"], label="queue")
+    cleaned = unnaive.clean_file(train, findings, tickets / "a.csv", accept="label-error", label="queue")
     more = "--label", "queue", "--accept", "label-error"
     printed = printed_json(capsys, "clean", train, findings, "-o", tickets / "b.csv", *more)
     assert without_times(cleaned.to_dict()) == without_times(printed)
     assert (tickets / "a.csv").read_bytes() == (tickets / "b.csv").read_bytes()
 
     unnaive.predict_file(model, tickets / "test.csv", tickets / "texts.jsonl")
-    kept = unnaive.filter_files(model, tickets / "texts.jsonl", ["billing"], tickets / "a.jsonl", above=0.5)
+    kept = unnaive.filter_files(model, tickets / "texts.jsonl", "billing", tickets / "a.jsonl", above=0.5)
     more = tickets / "texts.jsonl", "--keep", "billing", "--above", "0.5"
     printed = printed_json(capsys, "filter", model, *more, "-o", tickets / "b.jsonl")
     assert json.loads(json.dumps(kept.to_dict())) == printed

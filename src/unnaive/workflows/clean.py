@@ -51,7 +51,7 @@ def clean_file(
     findings: str | Path,
     output: str | Path,
     *,
-    accept: Sequence[str] = (),
+    accept: str | Sequence[str] = (),
     min_score: float = 0.0,
     text: str | Sequence[str] = (),
     label: str | None = None,
@@ -67,7 +67,7 @@ def clean_file(
         The CSV file that `unnaive audit` wrote. A finding is accepted if its cell in the column accept is yes.
     output : path
         The file to write: .csv, .tsv, .jsonl, .parquet and so on.
-    accept : list of str, default=()
+    accept : str or list of str, default=()
         Kinds of findings, such as "label-error", that are also accepted if their column bulk is yes.
     min_score : float from 0 to 1, default=0
         Minimum score of the findings that `accept` accepts.
@@ -82,7 +82,7 @@ def clean_file(
     from unnaive.io.formats import read_rows
 
     path = Path(output)
-    kinds = [choose(list(KINDS), kind, "kind of finding") for kind in accept]
+    kinds = [choose(list(KINDS), kind, "kind of finding") for kind in ([accept] if isinstance(accept, str) else accept)]
     format = written_format(path)
     corrections = read_corrections(read_rows(Path(findings)), str(findings))
     changes = plan_changes(corrections, kinds=kinds, min_score=min_score)

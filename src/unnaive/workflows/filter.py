@@ -44,7 +44,7 @@ class FilterResult(Result):
 def filter_files(
     model: str | Path,
     data: Data,
-    keep: Sequence[str],
+    keep: str | Sequence[str],
     output: str | Path | None,
     *,
     above: float | None = None,
@@ -63,8 +63,8 @@ def filter_files(
         The model that decides.
     data : path, list of paths or DataFile
         Texts: .jsonl, .parquet, .warc, .wet or .txt files, also compressed, or folders of them.
-    keep : list of str
-        Classes of the texts to keep.
+    keep : str or list of str
+        Class or classes of the texts to keep.
     output : path or None
         File to write, or a folder if `data` is a folder or several files; None is stdout.
     above : float or None, default=None
@@ -86,16 +86,17 @@ def filter_files(
 
     if (above is None) == (recall is None) or (recall is None) != (held_out is None):
         raise UnnaiveError("no threshold, or two: give above=0.5, or recall=0.9 and held_out with labelled texts")
+    names = [keep] if isinstance(keep, str) else list(keep)
     feedback = Feedback(progress)
     source = open_data(data)
     target = None if output is None else Path(output)
     plan = plan_shards(source.paths, target, format=source.format, follow_links=source.options.follow_links)
     fitted = load_model(Path(model))
-    classes = list(dict.fromkeys(find_class(fitted, name) for name in keep))
+    classes = list(dict.fromkeys(find_class(fitted, name) for name in names))
     rule, choice = _choose_rule(fitted, classes, above, recall, confidence, held_out, feedback)
     if plan.left_out:
         feedback.note(f"skipped {len(plan.left_out):,} files that are not texts, such as {plan.left_out[0]}")
-    settings = {"model": hash_file(Path(model)), "class": sorted(set(keep)), "threshold": rule.threshold}
+    settings = {"model": hash_file(Path(model)), "class": sorted(set(names)), "threshold": rule.threshold}
     outcome = _filter_plan(plan, rule, read_as_trained(source, fitted), settings, feedback)
     return FilterResult(FilterReport.of(rule, outcome, str(model), choice), choice, tuple(feedback.notes))
 

@@ -148,7 +148,7 @@ def _model_figure(
 
     fitted = load_model(path)
     if source is None:
-        raise BadData(f"the figure needs labelled data to evaluate {path} on; write unnaive plot {path} DATA")
+        raise BadData(f"the figure needs labelled data to evaluate {path} on; give it as DATA, after the model")
     corpus = read_corpus(read_as_trained(source, fitted), archives, feedback)
     tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
