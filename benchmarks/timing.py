@@ -66,6 +66,31 @@ def alternated(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 
     return Comparison(our_wall, peer_wall, ratio_of(our_cpu, peer_cpu))
 
 
+def show_share(name: str, part: Callable[[], Any], whole: Callable[[], Any], wanted: float, repeats: int = 9) -> None:
+    """One line: the time of `part` divided by that of `whole`, in turn, with the target for it."""
+    found = alternated(whole, part, repeats)
+    _show_ratio(name, found.peer, found.ours, found.cpu_ratio, wanted)
+
+
+def show_first_call(
+    name: str, make: Callable[[], Any], use: Callable[[Any], Any], wanted: float, repeats: int = 9
+) -> None:
+    """One line: the time of the first use(value) of a new value = make(), divided by that of the second."""
+    runs = []
+    for _ in range(repeats):
+        value = make()
+        runs.append((*timed(lambda value=value: use(value)), *timed(lambda value=value: use(value))))
+    first, first_cpu, later, later_cpu = (list(column) for column in zip(*runs, strict=True))
+    _show_ratio(name, first, later, ratio_of(later_cpu, first_cpu), wanted)
+
+
+def _show_ratio(name: str, part: list[float], whole: list[float], cpu_ratio: float | None, wanted: float) -> None:
+    ratio = ratio_of(whole, part)
+    cpu = "" if cpu_ratio is None else f" (processor time {cpu_ratio:.2f})"
+    times = f"{1e3 * median(part):.1f} of {1e3 * median(whole):.1f} ms"
+    print(f"{name:44} {times:>20}   ratio {ratio:5.2f}{cpu}   {verdict(ratio, wanted, at_most=True)}", flush=True)
+
+
 def peak_memory(code: str) -> int:
     """Peak resident bytes of a new Python process that runs `code`."""
     done = subprocess.run([sys.executable, "-c", f"{code}\n{MEMORY}"], capture_output=True, text=True, check=True)

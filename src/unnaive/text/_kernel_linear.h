@@ -1,19 +1,14 @@
 // A linear model in the kernel: dense weights, or sparse weights by term.
 #pragma once
-#include <utility>
+#include <algorithm>
 #include <vector>
 
 #include "_kernel_memory.h"
 
 namespace unnaive {
 
-// A sparse weight and its class.
-struct Arc {
-  double weight;
-  int32_t of_class;
-};
-
-// What is added to all weights of a term, and the first of its arcs, which end where those of the next term start.
+// What is added to all weights of a term, and the first of its sparse weights (arcs), which end where those of the next
+// term start.
 struct TermPart {
   double background;
   int64_t start;
@@ -23,62 +18,89 @@ struct TermPart {
 struct Linear {
   size_t classes = 0, terms = 0;
   const double* dense = nullptr;  // (terms, classes), or:
-  Array<Arc> arcs;
+  Array<double> arcs;
+  Array<int32_t> arc_class;
   Array<TermPart> parts;  // (terms + 1,)
   const double *class_background = nullptr, *bias = nullptr;
   bool binary = false;
+  bool rows = false;  // whether as many arcs as classes are a row of weights, in the order of classes
 
-  // Call use(class, weight) for the weights of a term: all of them if they are dense, else the arcs.
+  // Call use(class, weight) for the weights of a term: all of them if they are in a row, else the arcs.
   template <class Use>
   void each_weight(size_t t, const Use& use) const {
-    if (dense) {
-      const double* row = dense + t * classes;
+    if (const double* row = row_of(t)) {
       for (size_t c = 0; c < classes; ++c) use(c, row[c]);
     } else {
-      for (int64_t k = parts[t].start; k < parts[t + 1].start; ++k)
-        use(static_cast<size_t>(arcs[static_cast<size_t>(k)].of_class), arcs[static_cast<size_t>(k)].weight);
+      for (size_t k = start(t); k < start(t + 1); ++k) use(static_cast<size_t>(arc_class[k]), arcs[k]);
+    }
+  }
+
+  // Add n times the weights of a term.
+  void add(size_t t, double n, double* __restrict out) const {
+    if (const double* __restrict row = row_of(t)) {
+      for (size_t c = 0; c < classes; ++c) out[c] += n * row[c];
+    } else {
+      for (size_t k = start(t); k < start(t + 1); ++k) out[arc_class[k]] += n * arcs[k];
     }
   }
 
   // Prefetch the weights of a term, whose part should be in the cache.
   void fetch_weights(size_t t) const {
-    const auto* row = dense ? reinterpret_cast<const char*>(dense + t * classes)
-                            : reinterpret_cast<const char*>(arcs.data() + parts[t].start);
-    const size_t bytes = dense ? std::min<size_t>(classes, 64) * sizeof(double) : 1;
-    for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+    const double* row = dense ? dense + t * classes : arcs.data() + start(t);
+    const size_t n = dense ? classes : start(t + 1) - start(t);
+    for (size_t c = 0; c < std::min<size_t>(n, 64); c += 8) __builtin_prefetch(row + c);
+    if (!dense) __builtin_prefetch(arc_class.data() + start(t));
   }
 
-  // Take the cells of a sparse matrix with a row for each class. If columns ascend in each row, one block of columns
-  // after another is written, so that writes stay in the cache.
+  // Take the cells of a sparse matrix with a row for each class. If columns ascend in each row, terms with arcs to at
+  // least half of the classes get a row with zeros for the others, which changes no sum, and one block of columns after
+  // another is written, so that writes stay in the cache.
   template <class Index>
   void set_arcs(const double* weights, const Index* columns, const Index* ends) {
-    arcs = Array<Arc>::unset(static_cast<size_t>(ends[classes]));
-    bool ascend = true;
+    rows = true;
     for (size_t c = 0; c < classes; ++c)
-      for (Index k = ends[c] + 1; k < ends[c + 1]; ++k) ascend &= columns[k - 1] < columns[k];
-    const bool worth = classes * (terms / kBlock) < arcs.size() / 8;
-    const size_t block = ascend && worth ? kBlock : terms + 1;
-    std::vector<Index> from(ends, ends + classes), to(from);
-    Array<int64_t> next(std::min(block, terms));
-    int64_t used = 0;
+      for (Index k = ends[c]; k < ends[c + 1]; ++k) {
+        rows &= k == ends[c] || columns[k - 1] < columns[k];
+        ++parts[static_cast<size_t>(columns[k])].start;  // the number of arcs, until the next loop
+      }
+    size_t used = 0;
+    for (size_t t = 0; t < terms; ++t) {
+      const auto n = static_cast<size_t>(parts[t].start);
+      parts[t].start = static_cast<int64_t>(used);
+      used += rows && 2 * n >= classes ? classes : n;
+    }
+    parts[terms].start = static_cast<int64_t>(used);
+    arcs = Array<double>::unset(used);
+    arc_class = Array<int32_t>::unset(used);
+    const bool worth = classes * (terms / kBlock) < used / 8;
+    const size_t block = rows && worth ? kBlock : terms + 1;
+    std::vector<Index> from(ends, ends + classes);
+    std::vector<size_t> next(std::min(block, terms));
     for (size_t first = 0; first < terms; first += block) {
       const size_t last = std::min(terms, first + block);
-      const auto in_block = [&](Index k) -> int64_t& { return next[static_cast<size_t>(columns[k]) - first]; };
-      for (size_t c = 0; c < classes; ++c)
-        for (; to[c] < ends[c + 1] && static_cast<size_t>(columns[to[c]]) < last; ++to[c]) ++in_block(to[c]);
       for (size_t t = first; t < last; ++t) {
-        parts[t].start = used;
-        used += std::exchange(next[t - first], used);
+        next[t - first] = start(t);
+        if (row_of(t)) std::fill_n(arcs.data() + start(t), classes, 0.0);
       }
       for (size_t c = 0; c < classes; ++c)
-        for (; from[c] < to[c]; ++from[c])
-          arcs[static_cast<size_t>(in_block(from[c])++)] = {weights[from[c]], static_cast<int32_t>(c)};
-      std::fill(next.data(), next.data() + next.size(), 0);
+        for (; from[c] < ends[c + 1] && static_cast<size_t>(columns[from[c]]) < last; ++from[c]) {
+          const auto t = static_cast<size_t>(columns[from[c]]);
+          const size_t at = row_of(t) ? start(t) + c : next[t - first]++;
+          arcs[at] = weights[from[c]];
+          arc_class[at] = static_cast<int32_t>(c);
+        }
     }
-    parts[terms].start = used;
   }
 
  private:
+  size_t start(size_t t) const { return static_cast<size_t>(parts[t].start); }
+
+  // The weights of a term for all classes; null if it has arcs.
+  const double* row_of(size_t t) const {
+    if (dense) return dense + t * classes;
+    return rows && start(t + 1) - start(t) == classes ? arcs.data() + start(t) : nullptr;
+  }
+
   static constexpr size_t kBlock = 4096;
 };
 

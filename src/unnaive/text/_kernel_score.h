@@ -129,7 +129,7 @@ class Scorer {
       const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
       background += n * linear_.parts[term_at(i)].background;
-      linear_.each_weight(term_at(i), [&](size_t c, double weight) { out[c] += n * weight; });
+      linear_.add(term_at(i), n, out);
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
