@@ -13,7 +13,15 @@ from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
-from unnaive.learning.conformal import MOST, MOST_BY_CLASS, ConformalScores, Ladder, describe_sets, kept_ranks
+from unnaive.learning.conformal import (
+    MOST,
+    MOST_BY_CLASS,
+    ConformalScores,
+    Ladder,
+    describe_sets,
+    kept_ranks,
+    unseen_share,
+)
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.train import train
@@ -326,3 +334,41 @@ def test_a_class_that_the_model_never_saw_is_in_no_set():
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     found = evaluate(made, ["good ball, good game", "rain"], ["sport", "weather"]).coverage(0.5)[0]
     assert found.coverage == 0.5
+
+
+def test_sets_make_up_for_classes_that_nobody_has_seen():
+    """2 of 40 documents are alone in their class, so 5 % of new ones are of unseen classes: 95 % sets among the others.
+
+    The 95th percentile of 1, …, 99 is at rank .9 / .95 · 100 = 94.7 → 95.
+    """
+    Y = np.zeros((40, 4))
+    Y[range(40), [0] * 20 + [1] * 18 + [2, 3]] = 1
+    assert unseen_share(Y) == 0.05
+    scores = ConformalScores(Ladder.of(np.arange(1.0, 100.0), MOST), (), unseen=0.05)
+    assert scores.limits(0.9, 2)[0] == 95
+    assert not scores.is_limited(0.9)
+    assert describe_sets(scores, ["a", "b"], 0.9, multilabel=False) == [
+        "sets contain the label of 90 % of documents like the training documents"
+    ]
+    assert scores.is_limited(0.95)
+    assert scores.limits(0.95, 2)[0] == 95  # of the documents of known classes alone
+    (sentence,) = describe_sets(scores, ["a", "b"], 0.95, multilabel=False)
+    assert sentence == (
+        "sets contain the label of 95 % of documents of known classes, and so of about 90 % of documents like the "
+        "training documents: about 5 % have a class that no training document has"
+    )
+    arrays, about = scores.to_arrays()
+    assert ConformalScores.from_arrays(arrays, about, 0).unseen == 0.05
+
+
+@pytest.mark.parametrize("model", ["nbsvm", pytest.param("auto", marks=pytest.mark.slow)])
+def test_held_out_documents_that_are_alone_in_their_class_are_of_unknown_classes(model):
+    """Ten of 70 documents are alone: a seventh of new documents has an unseen class, and 90 % sets cannot be had."""
+    texts = [f"ball goal match {n % 5}" for n in range(30)] + [f"vote law court {n % 5}" for n in range(30)]
+    labels = ["sport"] * 30 + ["politics"] * 30 + [f"rare {n}" for n in range(10)]
+    fitted = (
+        TextClassifier(model, calibrate="temperature").fit([*texts, *(f"word{n}" for n in range(10))], labels).fitted_
+    )
+    assert fitted.conformal.unseen == pytest.approx(10 / 70)
+    assert fitted.conformal.n_documents == 60
+    assert fitted.conformal.is_limited(0.9)

@@ -104,6 +104,12 @@ class ConformalScores:
     novelty   how unlike all classes each document is (novelty.py); None if the model cannot say
     mean_p    the mean of p of each class over all documents (n_classes,), expected for new documents too;
               None for multilabel data, and in older files
+    unseen    the share of new documents expected to have a class that no training document has (Good–Turing); 0 for
+              multilabel data
+
+    The scores are those of documents of known classes: a set can never contain a class that nobody has seen. So that
+    sets contain the label of 90 % of all new documents, they must contain that of 90 / (1 − unseen) % of the documents
+    of known classes. If `unseen` is 10 % or more, they contain that of 90 % of them, and `describe_sets` says so.
 
     In multilabel data, documents with more than one label have larger scores and are rarer. Sets from the scores of all
     documents would contain all labels of 9 in 10 documents, but only of 6 or 7 in 10 of those with more than one label.
@@ -116,6 +122,7 @@ class ConformalScores:
     several: Ladder | None = None
     novelty: Ladder | None = None
     mean_p: Floats | None = None
+    unseen: float = 0.0
 
     @property
     def n_documents(self) -> int:
@@ -125,11 +132,12 @@ class ConformalScores:
     @classmethod
     def of(
         cls, log_p: Floats, Y: Any, *, multilabel: bool = False, novelty: Floats | None = None,
-        weight: Floats | None = None,
+        weight: Floats | None = None, unseen: float = 0.0,
     ) -> ConformalScores:  # fmt: skip
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
 
         weight  that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two
+        unseen  the share of new documents of classes without a training document
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
         >>> np.exp(-held_out.overall.values).round(3), held_out.mean_p
@@ -152,7 +160,7 @@ class ConformalScores:
         unlike = None if novelty is None else ladder(novelty, slice(None))
         mean = None if multilabel else np.average(exp(log_p), axis=0, weights=weight)
         overall = ladder(worst, n_labels == 1 if multilabel else slice(None))
-        return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean))
+        return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean), unseen)
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
         """The classes in the set of each document, bool (n_docs, n_classes); a set may be empty.
@@ -170,12 +178,17 @@ class ConformalScores:
     def _limit(self, confidence: float) -> float:
         """The maximum nonconformity in a set."""
         if self.several is None:
-            return self.overall.threshold(confidence, MOST)
+            among_known = confidence if self.is_limited(confidence) else confidence / (1 - self.unseen)
+            return self.overall.threshold(among_known, MOST)
         limits = [ladder.threshold(confidence, MOST) for ladder in (self.overall, self.several)]
         finite = [limit for limit in limits if np.isfinite(limit)]
         if len(finite) < len(limits):
             finite.append(_threshold_together([self.overall, self.several], confidence))
         return max(finite)
+
+    def is_limited(self, confidence: float) -> bool:
+        """Whether so many new documents have an unseen class that no sets could contain the label of this share."""
+        return 1 - self.unseen <= confidence
 
     def covers_single(self, confidence: float) -> bool:
         """Whether enough documents with one label were held out for a separate guarantee."""
@@ -224,6 +237,8 @@ class ConformalScores:
             about["novelty"] = self.novelty.n
         if self.mean_p is not None:
             arrays["mean_p"] = self.mean_p.astype(np.float32)
+        if self.unseen:
+            about["unseen"] = self.unseen
         return arrays, about
 
     @classmethod
@@ -245,6 +260,7 @@ class ConformalScores:
             None if several is None else _read_ladder(settings["several"], several, MOST, whole=True),
             None if novelty is None else _read_ladder(settings["novelty"], novelty, MOST, whole=True),
             _read_means(arrays.get("mean_p"), n_classes),
+            settings.get("unseen", 0.0),
         )
 
 
@@ -296,6 +312,13 @@ def describe_sets(
 ) -> list[str]:
     """Sentences that say what sets with this confidence guarantee, and what they do not."""
     share = f"{100 * confidence:g} %"
+    if not by_class and not multilabel and scores.is_limited(confidence):
+        of_all = confidence * (1 - scores.unseen)
+        return [
+            f"sets contain the label of {share} of documents of known classes, and so of about {100 * of_all:.0f} % of "
+            f"documents like the training documents: about {100 * scores.unseen:.0f} % have a class that no training "
+            "document has"
+        ]
     if not by_class and not multilabel:
         return [f"sets contain the label of {share} of documents like the training documents"]
     if not by_class:
@@ -314,6 +337,19 @@ def describe_sets(
             f"({names}); the guarantee holds for their documents together, not for each class"
         )
     return sentences
+
+
+def unseen_share(Y: Any) -> float:
+    """The share of new documents expected to have a class that no document of Y (n_docs, n_classes) has.
+
+    N_1 / n, where N_1 classes have a single one of the n documents: held out, it is of a class that no other document
+    has. Good (1953), The population frequencies of species and the estimation of population parameters (Turing).
+
+    >>> unseen_share(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
+    0.5
+    """
+    sizes = np.diff(csc_array(Y).indptr)
+    return float((sizes == 1).sum() / max(1, Y.shape[0]))
 
 
 def check_confidence(confidence: float) -> None:

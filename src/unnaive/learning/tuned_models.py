@@ -10,13 +10,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+import numpy as np
+
 from unnaive.base.elementary import exp
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import out_of_fold
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import Targets
-from unnaive.learning.conformal import ConformalScores
+from unnaive.learning.conformal import ConformalScores, unseen_share
 from unnaive.learning.decisions import default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
@@ -80,10 +83,7 @@ def tune_model(
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
             log_p = _cross_fitted(fitted, scores, Y, held_out.weight)
-            conformal = ConformalScores.of(
-                log_p, Y, multilabel=targets.multilabel, novelty=novelty_scores(fitted, scores), weight=held_out.weight
-            )
-            fitted = replace(fitted, conformal=conformal)
+            fitted = replace(fitted, conformal=_conformal_scores(fitted, held_out, log_p, targets))
         if tuning is not None:
             fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link, held_out.weight))
     if spec.optimise in (None, "accuracy") or targets.multilabel:
@@ -98,6 +98,27 @@ def tune_model(
     if held_out is None or not len(held_out.rows):
         return fitted
     return replace(fitted, decision=tune_macro_f1(exp(log_p), Y, held_out.weight))
+
+
+def _conformal_scores(
+    fitted: FittedModel, held_out: HeldOutScores, log_p: Floats, targets: Targets
+) -> ConformalScores | None:
+    """From the held-out documents of known classes: one that is alone in its class was of an unknown class.
+
+    None if all are alone.
+    """
+    scores, Y, weight = held_out.scores, targets.Y[held_out.rows], held_out.weight
+    unseen = 0.0 if targets.multilabel else unseen_share(targets.Y)
+    if unseen:
+        alone = np.diff(csc_array(targets.Y).indptr) == 1
+        known = np.asarray(csr_array(Y) @ ~alone) > 0
+        if not known.any():
+            return None
+        scores, log_p, Y = scores[known], log_p[known], Y[known]
+        weight = None if weight is None else weight[known]
+    return ConformalScores.of(
+        log_p, Y, multilabel=targets.multilabel, novelty=novelty_scores(fitted, scores), weight=weight, unseen=unseen
+    )
 
 
 def tune_choice(

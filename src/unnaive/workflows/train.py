@@ -14,6 +14,8 @@ from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.large_data import LargeDataOptions
 from unnaive.workflows.sources import Data, open_data
 
+SHOWN_UNSEEN = 0.01  # share of new documents of unseen classes from which training tells it
+
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.classifier.compress import Compressed
@@ -132,6 +134,7 @@ def train_file(
         counted = documents.count()
         fitted = _mark_chosen(train(counted, spec, progress=feedback.event), source)
         measured["out_of_core"] = counted.report or None
+        _note_unseen_classes(fitted, feedback)
         if corpus is not None and spec.model.traits.keeps_choice:
             feedback.step("holding out other parts")
             measured["blocks"] = _hold_out_blocks(fitted, counted, source)
@@ -198,6 +201,16 @@ def _mark_chosen(fitted: FittedModel, source: DataFile) -> FittedModel:
         return fitted
     recipe = {**fitted.provenance.recipe, "report": {**report, "chosen": n_chosen}}
     return replace(fitted, provenance=replace(fitted.provenance, recipe=recipe))
+
+
+def _note_unseen_classes(fitted: FittedModel, feedback: Feedback) -> None:
+    """Tell which share of new documents is expected to have a class that no training document has."""
+    share = 0.0 if fitted.conformal is None else fitted.conformal.unseen
+    if share >= SHOWN_UNSEEN:
+        feedback.note(
+            f"about {100 * share:.0f} % of new documents have a class that no training document has, as many as "
+            "training documents are alone in their class; no model predicts these right"
+        )
 
 
 def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[dict[str, Any]]:
