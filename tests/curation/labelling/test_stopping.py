@@ -59,6 +59,18 @@ def test_accuracy_cannot_move_further_than_predictions_do() -> None:
     )
 
 
+def test_labels_that_are_not_learnt_leave_the_model_as_it_is_and_say_nothing_of_its_stability() -> None:
+    pool, stability = TextPool(["ball goal", "vote law"] * 50, ["a", "b"]), Stability()
+    pool.reserve(range(60, 100))
+    for text in range(50):
+        pool.set_labels(text, ["ab"[text % 2]])
+    stability.look(LinearLearner(pool))
+    for text in range(60, 100):
+        pool.set_labels(text, ["ab"[text % 2]])
+        stability.look(LinearLearner(pool))
+    assert stability.comparisons == []
+
+
 def test_a_model_that_changes_half_of_its_predictions_is_called_unstable() -> None:
     stability = Stability()
     stability.comparisons.append(ModelChange(60, 0.1, 0.8))
@@ -72,8 +84,8 @@ def test_models_that_no_longer_change_are_stable() -> None:
     for text in range(60):
         pool.set_labels(text, ["ab"[text % 2]])
         stability.look(LinearLearner(pool))
-    assert [one.labels for one in stability.comparisons] == [11, 21, 31, 41, 51]
-    assert stability.comparisons[-1] == (51, 1.0, 0.0)
+    assert [one.labels for one in stability.comparisons] == [10, 20, 30, 40, 50, 60]
+    assert stability.comparisons[-1] == (60, 1.0, 0.0)
     assert stability.stable
     assert any(
         "more labels like these change little" in one for one in describe_outlook(Accuracy(9, 10), stability, None)

@@ -79,10 +79,11 @@ class Stability:
         self._last: tuple[int, list[tuple[str, ...]]] | None = None
 
     def look(self, learner: LinearLearner) -> None:
-        """Compare the predictions with those of ten labels ago; do nothing if there are fewer new labels."""
+        """Compare the predictions with those of ten labels ago; do nothing if the model has learnt fewer since."""
         labelled = learner.pool.n_labelled
-        if self._last is not None and labelled < self._last[0] + EVERY:
-            if labelled < self._last[0]:  # labels were undone
+        learnt = len(learner.pool.labels) // EVERY * EVERY  # the model is fitted again every ten labels that it learns
+        if self._last is not None and learnt <= self._last[0]:
+            if learnt < self._last[0]:  # labels were undone
                 self._last = None
                 self.comparisons = [entry for entry in self.comparisons if entry.labels <= labelled]
             return
@@ -92,7 +93,7 @@ class Stability:
             kappa = cohen_kappa(before, now)
             changed = sum(old != new for old, new in zip(before, now, strict=True)) / len(now)
             self.comparisons.append(ModelChange(labelled, 1.0 if kappa is None else kappa, changed))
-        self._last = (labelled, now)
+        self._last = (learnt, now)
 
     @property
     def stable(self) -> bool:
