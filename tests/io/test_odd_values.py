@@ -256,3 +256,17 @@ def test_the_frames_of_pzstd_begin_with_one_to_skip(tmp_path, monkeypatch):
 def test_a_text_that_begins_like_bzip2_is_a_text(tmp_path):
     (batch,) = DataFile(str(written(tmp_path / "d.txt", "BZh is a start\n"))).batches(labelled=False)
     assert list(batch.texts) == ["BZh is a start"]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("ns", "Mars/Phobos"), pa.date32()])
+def test_times_that_python_cannot_hold_are_written_to_parquet_as_they_are(tmp_path, kind):
+    values = pa.array([2**30, None, 1], pa.int32()).cast(pa.int64() if kind != pa.date32() else pa.int32()).cast(kind)
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"text": ["red", "blue", "green"], "when": values}), path)
+    predict_file(TextClassifier("multinomial").fit(["red", "blue"], ["a", "b"]), path, tmp_path / "out.parquet")
+    assert (
+        pq.read_table(tmp_path / "out.parquet")
+        .column("when")
+        .combine_chunks()
+        .equals(pq.read_table(path).column("when").combine_chunks())
+    )

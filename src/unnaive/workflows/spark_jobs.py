@@ -107,7 +107,9 @@ def train_on_spark(
         else:
             data = _count_labels(documents, classifier.token_rule, source)
             n_docs = data.n_docs
-        fitted = train(data.with_reading(source=columns.section(), n_jobs=classifier.n_jobs), spec)
+        # as in local training, a folder for each class says nothing about the columns of the next file
+        section = None if source.options.log.format == "folder" else columns.section()
+        fitted = train(data.with_reading(source=section, n_jobs=classifier.n_jobs), spec)
         measured = _measure(spark, replace(tests, paths=tuple(test)), fitted) if test else None
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"

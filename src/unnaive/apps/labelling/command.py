@@ -257,6 +257,7 @@ def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[
     from unnaive.apps.common.output import say_what_was_read
 
     labelled = source.label is not None or bool(source.label_columns)
+    from unnaive.text.buffer import TextBuffer
     from unnaive.text.messages import PARTS
 
     source = replace(source, message=PARTS)  # for mail, the parts that people read
@@ -265,7 +266,8 @@ def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[
     labels_by_row: dict[int, tuple[str, ...]] = {}
     for batch in source.batches(labelled=labelled):
         labels_by_row |= {len(texts) + row: labels for row, labels in enumerate(batch.labels) if labels}
-        texts += list(batch.texts)
+        # half a surrogate pair cannot be stored; it becomes U+FFFD, as the model reads it
+        texts += list(TextBuffer.of(batch.texts))
         names += list(batch.ids)
     say_what_was_read(source)
     return texts, names, labels_by_row

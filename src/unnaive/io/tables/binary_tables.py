@@ -100,7 +100,7 @@ class ParquetTable(Table):
 
 
 def arrow_values(array: Any) -> list[Any]:
-    """The values of an Arrow array; times are text if Python cannot hold them: too late, too fine, an unknown zone.
+    """The values of an Arrow array; ScalarText for times that Python cannot hold: too late, too fine, an unknown zone.
 
     >>> import pyarrow
     >>> arrow_values(pyarrow.array([0], "timestamp[s]")), arrow_values(pyarrow.array([3 * 10**11], "timestamp[s]"))
@@ -111,11 +111,27 @@ def arrow_values(array: Any) -> list[Any]:
     try:
         values: list[Any] = array.to_pylist()
     except (OverflowError, ValueError):
-        kind = array.type
+        kind, scalars = array.type, list(array)
         if pyarrow.types.is_timestamp(kind) and kind.tz is not None:
             array = array.cast(pyarrow.timestamp(kind.unit, "UTC"))
-        values = array.cast(pyarrow.string()).to_pylist()
+        texts = array.cast(pyarrow.string()).to_pylist()
+        values = [
+            None if text is None else ScalarText.of(text, scalar) for text, scalar in zip(texts, scalars, strict=True)
+        ]
     return values
+
+
+class ScalarText(str):
+    """The text of an Arrow value that Python cannot hold; `scalar` is the value, for writing Parquet again."""
+
+    scalar: Any
+
+    @classmethod
+    def of(cls, text: str, scalar: Any) -> ScalarText:
+        """The text of a scalar."""
+        value = cls(text)
+        value.scalar = scalar
+        return value
 
 
 class DatasetTable(Table):

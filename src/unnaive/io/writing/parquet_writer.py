@@ -62,7 +62,7 @@ class ParquetRows:
         """Write rows that all have the same columns."""
         if rows:
             types = self._types()
-            self._write({name: _as_array(name, [row[name] for row in rows], types.get(name)) for name in rows[0]})
+            self._write({name: as_array(name, [row[name] for row in rows], types.get(name)) for name in rows[0]})
 
     def finish(self) -> None:
         """Write everything with the final types; a file without rows is a table too."""
@@ -94,7 +94,7 @@ class ParquetRows:
         if self._writer is None:
             self._begin(table.schema)
         elif table.schema != self._schema:
-            wider = _unify(self._schema, table.schema)
+            wider = unify_types(self._schema, table.schema)
             if _stored(wider) != self._writer.schema:
                 self._set_aside()
                 self._begin(wider)
@@ -123,9 +123,11 @@ class ParquetRows:
         self._file.truncate()
 
 
-def _as_array(name: str, values: list[Any], kind: Any) -> Any:
+def as_array(name: str, values: list[Any], kind: Any) -> Any:
+    """Values as an Arrow array of the type, or of the type that they have; an error if they have several."""
     import pyarrow
 
+    values = [getattr(value, "scalar", value) for value in values] if kind is not None else values
     try:
         return pyarrow.array(values, kind)
     except (pyarrow.ArrowException, OverflowError, ValueError) as problem:
@@ -144,7 +146,7 @@ def _cast(name: str, column: Any, kind: Any) -> Any:
         raise _mixed(name, problem) from problem
 
 
-def _unify(before: Any, now: Any) -> Any:
+def unify_types(before: Any, now: Any) -> Any:
     """The narrowest types that hold the values of both schemas, column by column."""
     import pyarrow
 

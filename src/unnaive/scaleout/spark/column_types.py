@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
+from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 from unnaive.io.tables.kept_columns import KeptColumn
+from unnaive.io.writing.parquet_writer import as_array, unify_types
 
 SAME = ("int8", "int16", "int32", "int64", "float", "double", "bool", "string", "binary", "date32[day]")
 WIDER = {
@@ -44,13 +47,17 @@ def spark_type(kind: Any, *, as_json: bool) -> Any:
     return kind if pa.types.is_decimal128(kind) and kind.precision <= 38 else None
 
 
-def storable_type(column: Sequence[Any], known: Any, *, as_json: bool) -> Any:
+def storable_type(name: str, column: Sequence[Any], known: Any, *, as_json: bool) -> Any:
     """The type of Spark that holds all values of a column of one batch; None for text.
+
+    Values of several types are text in JSON; for Parquet and ORC they are an error, as in local writing.
 
     known  the Arrow type in the file, if it has one
     """
+    array = column.array if isinstance(column, KeptColumn) else None
+    if array is None and not as_json:
+        array = as_array(name, list(column), known)
     try:
-        array = column.array if isinstance(column, KeptColumn) else None
         if array is None:
             array = pa.array(list(column), known)
         kind = spark_type(array.type, as_json=as_json)
@@ -61,19 +68,24 @@ def storable_type(column: Sequence[Any], known: Any, *, as_json: bool) -> Any:
     return kind
 
 
-def hold_values(types: Sequence[Any]) -> Any:
-    """The narrowest type that holds the values of several types; None if one of them is text, or none does.
+def hold_values(name: str, types: Sequence[Any], *, as_json: bool) -> Any:
+    """The narrowest type that holds the values of several types; None if one of them is text.
 
-    >>> hold_values([pa.int64(), pa.null(), pa.float64()]), hold_values([pa.int64(), pa.string()])
-    (DataType(double), None)
+    If no type holds them, they are text in JSON, and an error otherwise.
+
+    >>> hold_values("n", [pa.int64(), pa.null(), pa.float64()], as_json=False)
+    DataType(double)
+    >>> hold_values("n", [pa.int64(), pa.string()], as_json=True)
     """
     if not types or any(kind is None for kind in types):
         return None
-    schemas = [pa.schema([("", kind)]) for kind in types]
     try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return None
+        schemas = [pa.schema([(name, kind)]) for kind in types]
+        return reduce(unify_types, schemas).field(0).type
+    except UnnaiveError:
+        if as_json:
+            return None
+        raise
 
 
 def json_texts(column: Sequence[Any], *, known: Any, quoted: bool) -> Any:

@@ -100,7 +100,7 @@ def read_documents(
     late = tuple(dict.fromkeys(name for summary in summaries for name in summary.late))
     if format is not None:
         Batch([], [], [], late=late).check_late(source.name, format, taken)
-    types = _merge_types(summaries) if format is not None else {}
+    types = _merge_types(summaries, format) if format is not None else {}
     labels = pa.list_(pa.float64()) if soft else None
     if labelled:
         labels = pa.list_(pa.string()) if multilabel else pa.string()
@@ -154,8 +154,9 @@ class _SplitPlan:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnnaiveWarning)
             try:
-                look = table.for_reading(replace(source.options.as_look(), rows=source.options.rows))
-                batch = next(RowReader(source, look, replace(columns, kept=())).read_batches(0), None)
+                look = replace(source, options=source.options.as_look())
+                reader = RowReader(look, table.for_reading(look.options), columns)
+                batch = next(reader.read_batches(0), None)
             except UnnaiveError:
                 return None  # reported when all is read
         return source.message or PARTS if batch is not None and source.is_mail(batch.texts) else None
@@ -263,12 +264,15 @@ def _report(source: DataFile, summaries: list[SplitSummary], problem: UnnaiveErr
         )
 
 
-def _merge_types(summaries: Sequence[SplitSummary]) -> dict[str, Any]:
+def _merge_types(summaries: Sequence[SplitSummary], format: str) -> dict[str, Any]:
     """The type of each kept column: those of the first rows, then those that came late; ids if there are none."""
     first = next((summary for summary in summaries if summary.log.rows), SplitSummary(ReadLog()))
     late = [name for summary in summaries for name in summary.late]
     names = dict.fromkeys((*(name for name in first.types if name not in first.late), *late))
     held = {
-        name: hold_values([summary.types[name] for summary in summaries if name in summary.types]) for name in names
+        name: hold_values(
+            name, [summary.types[name] for summary in summaries if name in summary.types], as_json=format == "jsonl"
+        )
+        for name in names
     }
     return {name: pa.string() if kind == pa.null() else kind for name, kind in held.items()} or {"id": pa.string()}

@@ -135,7 +135,6 @@ class SplitReader:
     def _summarise(self, split: FileSplit, lines_before: bool = False) -> SplitSummary:
         summary = SplitSummary(ReadLog())
         soft = SoftColumns(self.soft)
-        kinds: dict[str, list[Any]] = {}
         with warnings.catch_warnings(record=True) as spoken:
             warnings.simplefilter("always")
             try:
@@ -151,24 +150,26 @@ class SplitReader:
                         expand_probabilities(values, len(batch.texts), first)
                     elif self.format is not None:
                         for name, column in batch.kept.items():
-                            kinds.setdefault(name, []).append(self._find_type(column, batch.types.get(name)))
+                            kind = self._find_type(name, column, batch.types.get(name))
+                            held = [kind, summary.types[name]] if name in summary.types else [kind]
+                            summary.types[name] = hold_values(name, held, as_json=self.format == "jsonl")
             except NotPlain:
                 summary.plain = False
             except UnnaiveError as problem:
                 summary.error = problem
         ours = [str(item.message) for item in spoken if issubclass(item.category, UnnaiveWarning)]
         summary.warnings = list(dict.fromkeys(ours))
-        summary.types = {name: hold_values(types) for name, types in kinds.items()}
         return summary
 
-    def _find_type(self, column: Sequence[Any], known: Any) -> Any:
+    def _find_type(self, name: str, column: Sequence[Any], known: Any) -> Any:
         if self.format in ("csv", "tsv"):
             return pa.string()
-        return storable_type(column, known, as_json=self.format == "jsonl")
+        return storable_type(name, column, known, as_json=self.format == "jsonl")
 
     def documents(self, split: FileSplit, layout: DocumentLayout) -> Iterator[Any]:
         """The rows of a split as Arrow batches: kept columns, text, label set or probabilities."""
         soft = SoftColumns(self.soft)
+        warnings.simplefilter("ignore", UnnaiveWarning)  # the summary has said them
         for batch in self.read(split, ReadLog()):
             arrays = {TEXT: string_array(batch.texts)}
             if self.soft:

@@ -1,0 +1,133 @@
+"""Every odd input on Spark: the model, rows and sentences that local commands give; `make spark` counts them."""
+
+import json
+import shutil
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from support.odd_inputs import ODD_INPUTS
+
+from unnaive import TextClassifier
+from unnaive.apps.cli.main import exit_code
+from unnaive.classifier.model_file import load_model
+from unnaive.io.datafiles import DataFile
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'unnaive[spark]'"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+SPARK = ("--engine", "spark", "--master", "local[2]")
+RECORD = Path(__file__).parents[2] / "build" / "spark-odd-inputs.txt"  # what was compared, when this last ran
+COUNTED: Counter[tuple[str, str]] = Counter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark():
+    from unnaive.scaleout.spark.spark_session import start_session
+
+    yield start_session("local[2]")
+    RECORD.parent.mkdir(exist_ok=True)
+    lines = [f"{command}: {kind} of {COUNTED[command, kind]} inputs" for command, kind in sorted(COUNTED)]
+    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.model"
+    TextClassifier("multinomial").fit(["red ball", "blue vote"], ["a", "b"]).save(path)
+    return path
+
+
+@pytest.fixture
+def run(capfd):
+    def command(*words):
+        capfd.readouterr()
+        code = exit_code([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return command
+
+
+def paths_of(given, folder):
+    made = given.make(folder)
+    return made if isinstance(made, list) else [made]
+
+
+def sentences(said):
+    """What was said about the input: errors and notes; on Spark there is no column of known terms."""
+    spoken = {line for line in said.splitlines() if line.startswith(("unnaive: ", "note: ", "warning: "))}
+    return sorted(line for line in spoken if "known_terms" not in line)
+
+
+def same_sentences(command, local, on_spark):
+    """Whether both have ended with an error, the same one; notes are the same in any case."""
+    assert (on_spark[0], sentences(on_spark[2])) == (local[0], sentences(local[2]))
+    COUNTED[command, "the same sentence" if local[0] else "the same rows"] += 1
+    return bool(local[0])
+
+
+@pytest.mark.parametrize("given", ODD_INPUTS, ids=str)
+def test_train(given, tmp_path, run):
+    words = ["train", *paths_of(given, tmp_path), *given.words, *given.label_words, "--model", "multinomial", "-o"]
+    local, on_spark = run(*words, tmp_path / "local.model"), run(*words, tmp_path / "spark.model", *SPARK)
+    if same_sentences("train", local, on_spark):
+        assert not (tmp_path / "spark.model").exists()
+        return
+    expected, found = load_model(tmp_path / "local.model"), load_model(tmp_path / "spark.model")
+    assert found.classes == expected.classes
+    assert found.counts == expected.counts
+    assert found.source == expected.source
+
+
+@pytest.mark.parametrize("given", ODD_INPUTS, ids=str)
+def test_evaluate(given, tmp_path, model, run):
+    words = ["evaluate", model, *paths_of(given, tmp_path), *given.words, *given.label_words, "--json"]
+    local, on_spark = run(*words), run(*words, *SPARK)
+    if not same_sentences("evaluate", local, on_spark):
+        expected, found = json.loads(local[1])["measures"], json.loads(on_spark[1])
+        assert found["documents"] == given.n_learnt
+        assert found["accuracy"] == expected["accuracy"]
+
+
+@pytest.mark.parametrize("given", ODD_INPUTS, ids=str)
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_predict(given, tmp_path, model, run, ending):
+    words = ["predict", model, *paths_of(given, tmp_path), *given.words, "-o"]
+    local = run(*words, tmp_path / f"local.{ending}")
+    on_spark = run(*words, tmp_path / f"spark.{ending}", *SPARK)
+    if same_sentences(f"predict to {ending}", local, on_spark):
+        assert not (tmp_path / f"spark.{ending}").exists()
+        return
+    expected, found = rows_of(tmp_path / f"local.{ending}"), rows_of(tmp_path / f"spark.{ending}")
+    assert len(found) == len(expected) == given.n_read
+    new = {
+        "labels",
+        "predicted_labels",
+        "label",
+        "predicted_label",
+        "predicted_predicted_label",
+        "probability",
+        "known_terms",
+    }
+    kept = [name for name in expected[0] if name not in new]
+    late = sorted({name for row in expected for name in row} - new - set(kept))
+    for name in (*kept, *late):
+        assert [row.get(name) for row in found] == [row.get(name) for row in expected]
+
+
+def rows_of(path):
+    """The rows of a file, or of a folder of part files."""
+    rows = []
+    for inspection in DataFile(str(path)).inspections(labelled=True):
+        names = inspection.table.kept_names()
+        for columns in inspection.table.batches(names):
+            every = (*names, *inspection.table.late_names)
+            rows += [dict(zip(every, row, strict=True)) for row in zip(*columns, strict=True)]
+    return rows
