@@ -198,7 +198,7 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
         assert run("plot", "t.model", "data.csv").exit_code == 0
     assert (tmp_path / "precision-recall.png").stat().st_size > 5000
     assert str(run("plot", "t.model").exception) == (
-        "the figure needs labelled data to evaluate t.model on; write unnaive plot t.model DATA"
+        "the figure needs labelled data to evaluate t.model on; give it as DATA, after the model"
     )
 
 

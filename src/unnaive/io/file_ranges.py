@@ -45,7 +45,7 @@ class Range(NamedTuple):
 
 
 def cut_table(table: Table, size: int) -> list[Range]:
-    """Ranges of at least `size` bytes, but for the last, that cover a file in order; none if it is to be read whole."""
+    """Ranges of `size` bytes or more, except for the last, that cover a file in order; none if it is read whole."""
     if isinstance(table, PartTable):
         return cut_table(table.table, size)
     cutter = CUTTERS.get(type(table))
