@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel container clean
+.PHONY: help setup pins oldest demo quick test spark lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel container clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,13 @@ quick: setup  ## the tests to rerun all day, under a minute
 	$(BIN)/pytest -q -n 2 -m 'not slow' --hypothesis-profile=quick
 
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
-	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis'
+	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis' --ignore=tests/scaleout/test_spark_odd_inputs.py
+
+spark: setup  ## every odd input on Spark as locally (needs Java): counted in build/spark-odd-inputs.txt
+	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it, then run make spark again"; exit 1; }
+	@$(BIN)/python -c 'import pyspark' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4'
+	$(BIN)/pytest -q tests/scaleout/test_spark_odd_inputs.py
+	@cat build/spark-odd-inputs.txt
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, names with two meanings, spelling
 	$(BIN)/ruff check $(SOURCE)

@@ -1,6 +1,7 @@
 """Every odd input on Spark: the model, rows and sentences that local commands give; `make spark` counts them."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from importlib.util import find_spec
@@ -107,19 +108,20 @@ def test_predict(given, tmp_path, model, run, ending):
         return
     expected, found = rows_of(tmp_path / f"local.{ending}"), rows_of(tmp_path / f"spark.{ending}")
     assert len(found) == len(expected) == given.n_read
-    new = {
-        "labels",
-        "predicted_labels",
-        "label",
-        "predicted_label",
-        "predicted_predicted_label",
-        "probability",
-        "known_terms",
-    }
+    new = {f"{before}{name}" for name in ("labels", "label", "predicted_label") for before in ("", "predicted_")}
+    new |= {"probability", "known_terms"}
     kept = [name for name in expected[0] if name not in new]
     late = sorted({name for row in expected for name in row} - new - set(kept))
     for name in (*kept, *late):
-        assert [row.get(name) for row in found] == [row.get(name) for row in expected]
+        assert [plain(row.get(name)) for row in found] == [plain(row.get(name)) for row in expected]
+
+
+def plain(value):
+    """A value without what Spark has not: half surrogate pairs are escapes, and times have microseconds."""
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "backslashreplace").decode()
+    return re.sub(r"(:\d\d)\.0+$", r"\1", text)
 
 
 def rows_of(path):
