@@ -13,6 +13,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipts import model_hash
+from unnaive.data.byte_planes import NUMBER
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
 from unnaive.data.targets import read_targets
@@ -439,3 +440,38 @@ def test_a_description_that_inflates_without_end_is_refused_before_memory_is_tak
     path.write_bytes(file_bytes(arrays, about))
     with pytest.raises(BadModel, match="their steps have a wrong length"):
         TextClassifier.load(path).forget(TEXTS[:1], LABELS[:1])
+
+
+def copies(n):
+    """n documents of one class with the same two words."""
+    X = csr_array(np.ones((n, 2), np.int32))
+    Y = csr_array((np.ones(n, np.int64), np.zeros(n, np.int32), np.arange(n + 1)), shape=(n, 1))
+    return KeptDocuments(("ham",), Vocabulary(["ball", "vote"]), X, Y, None)
+
+
+@pytest.mark.parametrize("name", ["labels", "codes", "counts", "steps", "df"])
+def test_a_small_file_does_not_unpack_to_a_large_one(name):
+    """Zeros deflate a thousandfold, so a number that the file states is compared with the size of the file."""
+    packed = pack_documents(copies(30), Vocabulary(["ball", "vote"]), exclusive=True)
+    n = 3_000_000
+    sizes = {"labels": "documents", "codes": "codes", "counts": "cells", "steps": "cells", "df": "terms"}
+    about = {**packed.about, sizes[name]: n, "widths": {**packed.about["widths"], name: 1}}
+    arrays = {**packed.arrays, name: np.frombuffer(zlib.compress(bytes(n)), np.uint8)}
+    changed = PackedDocuments(arrays, about, packed.classes, packed.in_use, packed.exclusive)
+    assert changed.nbytes < 10_000
+    with pytest.raises(BadModel, match="damaged"):
+        _ = changed.documents
+    if name == "labels":
+        with pytest.raises(BadModel, match=r"bytes cannot hold 3000000 labels"):
+            _ = changed.class_docs
+
+
+@pytest.mark.slow
+def test_millions_of_copies_of_a_text_are_read_back():
+    """They would deflate so well that the file were refused, so they are packed without runs."""
+    documents = copies(2_200_000)
+    packed = pack_documents(documents, Vocabulary(["ball", "vote"]), exclusive=True)
+    assert packed.most_unpacked >= NUMBER * 2 * 2_200_000
+    again = PackedDocuments(packed.arrays, packed.about, packed.classes, packed.in_use, packed.exclusive)
+    assert again.class_docs.tolist() == [2_200_000]
+    assert again.documents == documents.in_order()

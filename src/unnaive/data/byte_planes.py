@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.decompression import MAX_RATIO, UNPACKED_FREELY
+
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by width in bytes
-DEFLATED_AT_MOST = 1100  # maximum ratio of output to input: deflate reaches at most 1,032
+NUMBER = 32  # bytes that a number takes while it is unpacked and checked
 PIECE = 1 << 22  # bytes deflated at a time
 
 
-def deflate_integers(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
+def deflate_integers(values: NDArray[Any], strategy: int = zlib.Z_RLE) -> tuple[NDArray[np.uint8], int]:
     """Deflate non-negative integers: the first bytes of all, then the second bytes, ….
 
     Also return the width in bytes.
     """
     width = np.min_scalar_type(int(values.max(initial=0))).itemsize
     narrow = values.astype(np.dtype(INTEGERS[width]).newbyteorder("<"))
-    return deflate(narrow.view(np.uint8).reshape(-1, width).T), width
+    return deflate(narrow.view(np.uint8).reshape(-1, width).T, strategy), width
 
 
 def deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
@@ -38,9 +40,18 @@ def deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.
     return np.frombuffer(b"".join([*pieces, compressor.flush()]), np.uint8)
 
 
+def most_unpacked(n_packed: int) -> int:
+    """The most bytes that `n_packed` bytes of a file may take in memory: the rule of every compressed file.
+
+    >>> most_unpacked(1000) >> 20, most_unpacked(1_000_000)
+    (64, 250000000)
+    """
+    return max(UNPACKED_FREELY, MAX_RATIO * n_packed)
+
+
 def inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
-    """Inflate to exactly `size` bytes."""
-    if packed.ndim != 1 or packed.dtype != np.uint8 or not 0 <= size <= DEFLATED_AT_MOST * len(packed):
+    """Inflate to exactly `size` bytes, which the caller has compared with `most_unpacked`."""
+    if packed.ndim != 1 or packed.dtype != np.uint8 or size < 0:
         raise ValueError(f"{len(packed)} bytes cannot hold their {name}")
     decompressor = zlib.decompressobj()
     plain = decompressor.decompress(packed.tobytes(), size + 1)

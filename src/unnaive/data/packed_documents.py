@@ -24,7 +24,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Ids, Label, Sparse
 from unnaive.data.array_rules import ArrayRule, Rules, check_keys, check_rules
-from unnaive.data.byte_planes import INTEGERS, deflate, deflate_integers, fold_sign
+from unnaive.data.byte_planes import INTEGERS, NUMBER, deflate, deflate_integers, fold_sign, most_unpacked
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_grams import without_grams
 from unnaive.data.unpack_documents import check_whole, is_early, unpack_documents, unpack_labels, unpack_words
@@ -79,6 +79,11 @@ class PackedDocuments:
     def nbytes(self) -> int:
         """The size in a file, in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def most_unpacked(self) -> int:
+        """The most bytes that any of the arrays may take in memory; `pack_documents` stays below it."""
+        return most_unpacked(self.nbytes)
 
     @property
     def n_terms(self) -> int:
@@ -189,10 +194,15 @@ def pack_documents(
         blob, offsets = terms.to_arrays()
         arrays[name] = deflate(blob, zlib.Z_DEFAULT_STRATEGY)
         numbers[name.replace("terms", "sizes")] = np.diff(offsets)
-    for name, values in numbers.items():
-        arrays[name], widths[name] = deflate_integers(values)
     if rest.weight is not None:
         arrays["weight"] = deflate(np.ascontiguousarray(rest.weight[order], "<f8").view(np.uint8))
+    for name, values in numbers.items():
+        arrays[name], widths[name] = deflate_integers(values)
+    longest = max(values.size for values in numbers.values())
+    if NUMBER * longest > most_unpacked(sum(array.nbytes for array in arrays.values())):
+        # millions of copies of a few texts: without runs, a number takes at least one bit, which is not refused
+        for name, values in numbers.items():
+            arrays[name], widths[name] = deflate_integers(values, zlib.Z_HUFFMAN_ONLY)
     about = {
         "documents": rest.n_docs, "cells": table.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
         "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Ids, Sparse
-from unnaive.data.byte_planes import INTEGERS, inflate, unfold_sign
+from unnaive.data.byte_planes import INTEGERS, NUMBER, inflate, unfold_sign
 from unnaive.data.followers import check_followers, list_followers
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_grams import MOST_GRAMS, with_grams
@@ -134,6 +134,8 @@ def _read_vectors(packed: PackedDocuments, n_docs: int) -> VectorRows:
 
 def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:
     """The terms in the arrays whose names begin with `start`, of `size` bytes in total."""
+    if size > packed.most_unpacked:
+        raise ValueError(f"{packed.nbytes} bytes cannot hold {size} bytes of terms")
     blob = inflate(packed.arrays[f"{start}terms"], size, "terms")
     sizes = _read(packed, f"{start}sizes", n_terms, 0, len(blob) + 1)
     return Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
@@ -195,6 +197,8 @@ def _plane_reader(
 ) -> Callable[[int, int], NDArray[np.int64]]:
     """A function (start, end) that reads and checks part of the numbers called `name`."""
     width = packed.about["widths"][name]
+    if NUMBER * size > packed.most_unpacked:
+        raise ValueError(f"{packed.nbytes} bytes cannot hold {size} {name}")
     planes = inflate(packed.arrays[name], size * width, name).reshape(width, size)
 
     def read(first: int, last: int) -> NDArray[np.int64]:
