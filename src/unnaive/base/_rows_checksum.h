@@ -37,10 +37,10 @@ __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) inl
 
 // The fastest loop that this processor can run, or the portable one; all give the same result.
 inline AddRow find_loop(bool wide) {
+#ifdef UNNAIVE_AVX512
+  if (wide && has_avx512()) return add_row_avx512;
+#endif
 #ifdef UNNAIVE_AVX2
-  const bool has_avx512 =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (wide && has_avx512) return add_row_avx512;
   if (wide && has_avx2()) return add_row_avx2;
 #endif
   static_cast<void>(wide);

@@ -128,6 +128,20 @@ nb::tuple terms(Engine& engine) {
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
+// The rows of the texts that may be messages with MIME parts or encoded words in their header.
+nb::list mime_rows(nb::handle texts, size_t most) {
+  const Held input = hold(texts);
+  std::vector<size_t> rows;
+  {
+    nb::gil_scoped_release release;
+    for (size_t row = 0; row < input.documents.count; ++row)
+      if (may_need_mime(input.documents.at(row), most)) rows.push_back(row);
+  }
+  nb::list found;
+  for (const size_t row : rows) found.append(row);
+  return found;
+}
+
 // Python's table of HTML entities, read once; engines hold no reference to Python objects.
 const Entities& html_entities() {
   static Kept<Entities> entities;
@@ -353,6 +367,7 @@ NB_MODULE(_kernel, m) {
   // for tests: choose the portable loops or those for this processor; returns whether the latter were in use
   m.def("use_wide", [](bool wide) { return loops.exchange(loops_for(wide && has_wide())) != &kPlainLoops; });
   m.def("all_str", &all_str, "texts"_a);
+  m.def("mime_rows", &mime_rows, "texts"_a, "most"_a);
   add_vocabularies(m);
   add_characters(m);
 }

@@ -121,4 +121,27 @@ inline void message_parts(Bytes text, Message wanted, std::vector<Bytes>& parts)
   read_body(body, text.data + text.size, parts);
 }
 
+// Whether a header may have a field that requires MIME decoding, by its first `most` characters; mail.py decides.
+template <class Unit>
+bool may_need_mime(const Unit* text, size_t length, size_t most) {
+  static constexpr char kField[] = "content-t";
+  static constexpr size_t kSize = sizeof kField - 1;
+  const Unit* stop = text + std::min(length, most);
+  for (const Unit* at = text; at < stop; ++at) {
+    const Unit* end = std::find(at, stop, Unit{'\n'});
+    if (end == at && at > text) return false;  // the header ends here
+    const auto same = [](Unit c, char wanted) { return (c >= 'A' && c <= 'Z' ? c | 0x20u : c) == Unit(wanted); };
+    if (static_cast<size_t>(end - at) >= kSize && std::equal(at, at + kSize, kField, same)) return true;
+    while ((at = std::find(at, end, Unit{'='})) < end)
+      if (++at < end && *at == '?') return true;
+  }
+  return false;
+}
+
+inline bool may_need_mime(const Document& text, size_t most) {
+  if (text.width == 2) return may_need_mime(static_cast<const uint16_t*>(text.data), text.length, most);
+  if (text.width == 4) return may_need_mime(static_cast<const uint32_t*>(text.data), text.length, most);
+  return may_need_mime(static_cast<const uint8_t*>(text.data), text.length, text.width || text.ascii ? most : 4 * most);
+}
+
 }  // namespace unnaive

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveWarning
-from unnaive.text.buffer import TextBuffer
+from unnaive.text.backend import kernel
 from unnaive.text.encoded_words import NO_TEXT, decode_bytes, decode_words
 from unnaive.text.markup import OffsetMap, Piece, strip_markup
 from unnaive.text.token_rule import MESSAGE_HEADERS
@@ -111,15 +110,13 @@ _ENCODED = re.compile(
 )
 
 
-def needs_mime(text: str | bytes) -> bool:
+def needs_mime(text: str) -> bool:
     """Whether a text is a message whose header requires MIME decoding; the check is fast for other texts.
 
     >>> needs_mime("Subject: hi\\nContent-Type: multipart/mixed; boundary=x\\n\\n--x"), needs_mime("multipart/mixed")
     (True, False)
     """
     start = text[:LONGEST_HEADER]
-    if isinstance(start, bytes):
-        start = start.decode("latin-1")
     end = start.find("\n\n")
     lowered = (start if end < 0 else start[:end]).lower()
     if "content-t" not in lowered and "=?" not in lowered:
@@ -129,25 +126,13 @@ def needs_mime(text: str | bytes) -> bool:
 
 
 def mime_rows(texts: Sequence[str]) -> list[int]:
-    """The row numbers of the texts that need MIME decoding; a TextBuffer is checked without decoding its texts.
+    """The row numbers of the texts that need MIME decoding; the kernel leaves out most others.
 
-    >>> mime_rows(TextBuffer.of(["plain", "Content-Type: text/html\\n\\n<b>bold</b>"]))
+    >>> mime_rows(["plain", "Content-Type: text/html\\n\\n<b>bold</b>"])
     [1]
     """
-    if not isinstance(texts, TextBuffer):
-        return [row for row, text in enumerate(texts) if needs_mime(text)]
-    data, offsets = texts.blob.tobytes(), texts.offsets.tolist()
-    return [
-        row
-        for row, (start, end) in enumerate(pairwise(offsets))
-        if _may_need_mime(data, start, min(end, start + LONGEST_HEADER)) and needs_mime(data[start:end])
-    ]
-
-
-def _may_need_mime(data: bytes, start: int, end: int) -> bool:
-    stop = data.find(b"\n\n", start, end)
-    head = data[start : end if stop < 0 else stop].lower()
-    return b"content-t" in head or b"=?" in head
+    rows = range(len(texts)) if kernel is None else kernel.mime_rows(texts, LONGEST_HEADER)
+    return [row for row in rows if needs_mime(texts[row])]
 
 
 def decode_mime(text: str, message: str) -> str:

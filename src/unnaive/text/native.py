@@ -86,9 +86,9 @@ class NativeEngine:
     def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
         """Call `use(texts)` with the kernel's limits, after computing the stems of the texts' words."""
         options |= self.options
-        if self.rule.message is not None:
-            texts = _decode_mail(texts, self.rule.message)
         try:
+            if self.rule.message is not None:
+                texts = _decode_mail(texts, self.rule.message)
             if self.rule.stem is None:
                 return use(texts, **options)
             with self._stems, self._unnested:
