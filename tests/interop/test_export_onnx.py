@@ -1,6 +1,8 @@
 """Target onnx: text in, labels and probabilities out, in onnxruntime as in Python."""
 
 import json
+import resource
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.onnx_target import onnx_model, open_session, run_texts
 from unnaive.interop.export.portable import portable_model
+from unnaive.learning.decisions import LeastCost
 from unnaive.text import _unicode_table
 
 pytestmark = pytest.mark.slow  # onnxruntime takes a while to import and to load a model
@@ -115,3 +118,46 @@ def test_no_letter_of_a_script_without_spaces_is_a_mark():
         return {code for run in runs for code in range(int(run[0], 16), int(run[-1], 16) + 1)}
 
     assert not codes(_unicode_table.UNSPACED_LETTERS) & codes(_unicode_table.MARKS)
+
+
+def test_the_label_is_the_decided_class_though_its_score_is_the_lowest():
+    """A class without documents has the score −∞, and least cost may still decide for it."""
+    fitted = TextClassifier("multinomial").fit(["ball goal", "vote law", "ball game"], ["p", "q", "p"]).fitted_
+    fitted = replace(fitted, decision=LeastCost(((1.0, 0.0), (1.0, 0.0))))
+    bias = np.array([0.0, -np.inf])
+    portable = replace(portable_model(fitted, "onnx"), bias=bias)
+    answers = run_texts(open_session(onnx_model(portable)), ["ball", "vote", ""], ["p", "q"])
+    assert [answer["labels"] for answer in answers] == [["q"]] * 3
+    assert [answer["label"] for answer in answers] == ["q"] * 3
+    answers[0]["label"] = "p"
+    expected = [
+        {
+            "text": "",
+            "labels": ["q"],
+            "scores": answer["scores"],
+            "probabilities": None,
+            "margin": 1.0,
+            "known": answer["known"],
+        }
+        for answer in answers
+    ]
+    found = compare_answers("onnx", TOLERANCE_OF_SINGLES, map(json.dumps, expected), answers)
+    assert (found.different, found.good) == (1, False)
+
+
+@pytest.mark.parametrize("texts", [[], [""], [""] * 40, ["ball"] + [""] * 16, ["ball " * 10] * 33])
+def test_batches_of_any_size_and_of_empty_texts(texts):
+    model = TextClassifier("multinomial").fit(["ball goal", "vote law"] * 3, ["p", "q"] * 3)
+    session = open_session(onnx_model(portable_model(model.fitted_, "onnx")))
+    answers = run_texts(session, texts, ["p", "q"])
+    assert [answer["label"] for answer in answers] == list(model.predict(texts) if texts else [])
+
+
+def test_one_long_text_does_not_make_all_others_long():
+    """Texts are read in groups: a batch takes the memory of its longest text times AT_ONCE, not times its size."""
+    model = TextClassifier("multinomial").fit(["ball goal", "vote law"] * 3, ["p", "q"] * 3)
+    session = open_session(onnx_model(portable_model(model.fitted_, "onnx")))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answers = run_texts(session, [*["ball"] * 200, "vote law " * 2_222], ["p", "q"])
+    assert [answer["label"] for answer in answers] == ["p"] * 200 + ["q"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 800 << 10  # kB; together they took 3 GB

@@ -27,6 +27,7 @@ from unnaive.linear.links import LINKS
 
 FILE = "model.onnx"
 LARGEST = 1_900_000_000  # maximum bytes of a file: the format is limited to 2 GB
+AT_ONCE = 16  # texts that the graph reads together
 CHECKED_AT_ONCE = 50  # texts of the conformance file
 ZERO, ONE, LOWEST = np.zeros(1), np.ones(1), np.array([-np.inf])
 
@@ -45,18 +46,50 @@ def write_onnx(model: PortableModel) -> dict[str, bytes]:
 def onnx_model(model: PortableModel) -> bytes:
     """The content of the .onnx file."""
     graph = Graph()
-    nodes = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
-    n_classes = len(model.classes)
-    names = np.array([*map(str, model.classes), ""], object)
-    label_index = graph("Where", graph("Less", nodes.first, [0]), [n_classes], nodes.first)
-    graph.output(graph("Gather", names, label_index), "label", STRING, ["texts"])
-    graph.output(nodes.decided, "decided", BOOL, ["texts", n_classes])
-    graph.output(graph.cast(nodes.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
-    if nodes.probabilities is not None:
-        graph.output(graph.cast(nodes.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
-    graph.output(nodes.known, "known", INT64, ["texts"])
+    texts = graph.input("text", STRING, ["texts"])
+    n_texts = graph("Gather", graph("Shape", texts), np.array(0))
+    n_groups = graph("Div", graph("Add", n_texts, np.array(AT_ONCE - 1)), np.array(AT_ONCE))
+    empty = [np.zeros((0, *width), kind) for _, kind, _, width in _outputs(model)]
+    results = graph(
+        "Loop", n_groups, np.array(True), *empty, outputs=len(empty), body=_group_nodes(graph, model, texts)
+    )
+    for result, (name, _, kind, width) in zip(results, _outputs(model), strict=True):
+        graph.output(result, name, kind, ["texts", *width])
     about = {"classes": json.dumps(model.classes, ensure_ascii=False), "model": model.name}
     return onnx_bytes(graph, __version__, about)
+
+
+def _outputs(model: PortableModel) -> list[tuple[str, Any, int, list[int]]]:
+    """Name, types in numpy and in ONNX, and length of a row of each output."""
+    wide = [len(model.classes)]
+    probabilities = [("probabilities", np.float32, FLOAT, wide)] if model.probabilistic else []
+    return [
+        ("label", object, STRING, []), ("decided", np.bool_, BOOL, wide), ("scores", np.float32, FLOAT, wide),
+        *probabilities, ("known", np.int64, INT64, []),
+    ]  # fmt: skip
+
+
+def _group_nodes(graph: Graph, model: PortableModel, texts: str) -> Graph:
+    """The body of a loop over groups of texts: in a group, all texts are as long as the longest in it.
+
+    Each round appends the rows of its texts to those of the rounds before, so an empty batch has empty results.
+    """
+    body = graph.subgraph()
+    at = body.prefix
+    number = body.input(f"{at}number", INT64, [])
+    goes_on = body.input(f"{at}goes_on", BOOL, [])
+    before = [body.input(f"{at}{name}", kind, None) for name, _, kind, _ in _outputs(model)]
+    start = body("Unsqueeze", body("Mul", number, np.array(AT_ONCE)), [0])
+    group = body("Slice", texts, start, body("Add", start, [AT_ONCE]), [0])
+    nodes = prediction_nodes(body, model, *TextReader(body, model, group).count())
+    names = np.array([*map(str, model.classes), ""], object)
+    label = body("Gather", names, body("Where", body("Less", nodes.first, [0]), [len(model.classes)], nodes.first))
+    probabilities = [] if nodes.probabilities is None else [body.cast(nodes.probabilities, FLOAT)]
+    rows = [label, nodes.decided, body.cast(nodes.scores, FLOAT), *probabilities, nodes.known]
+    body.output(goes_on, f"{at}more", BOOL, [])
+    for earlier, row, (name, _, kind, _) in zip(before, rows, _outputs(model), strict=True):
+        body.output(body("Concat", earlier, row, axis=0), f"{at}{name}_rows", kind, None)
+    return body
 
 
 @dataclass(frozen=True)
@@ -80,7 +113,8 @@ def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: A
     scores = writer.scores()
     probabilities = probability_nodes(graph, model, scores) if model.probabilistic else None
     decided = decision_nodes(graph, model, scores, probabilities)
-    best = graph("ArgMax", graph("Where", decided, scores, LOWEST), axis=1, keepdims=0)
+    finite = graph("Max", scores, np.array([-np.finfo(np.float64).max]))  # a class without documents may be decided
+    best = graph("ArgMax", graph("Where", decided, finite, LOWEST), axis=1, keepdims=0)
     some = graph.cast(graph("ReduceMax", graph.cast(decided, INT64), [1], keepdims=0), BOOL)
     return PredictionNodes(scores, probabilities, decided, graph("Where", some, best, [-1]), writer.known())
 
@@ -331,6 +365,7 @@ def run_texts(session: Any, texts: list[str], classes: list[Any]) -> list[dict[s
     answers = []
     for row in range(len(texts)):
         answers.append({
+            "label": str(outputs["label"][row]),
             "labels": [classes[index] for index in np.flatnonzero(outputs["decided"][row])],
             "known": int(outputs["known"][row]),
             **{name: [float(value) if np.isfinite(value) else None for value in outputs[name][row]]
