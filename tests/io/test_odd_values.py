@@ -270,3 +270,15 @@ def test_times_that_python_cannot_hold_are_written_to_parquet_as_they_are(tmp_pa
         .combine_chunks()
         .equals(pq.read_table(path).column("when").combine_chunks())
     )
+
+
+def test_a_column_that_only_a_later_file_has_is_written_as_json_or_refused(tmp_path):
+    classifier = TextClassifier("multinomial").fit(["red", "blue"], ["a", "b"])
+    paths = [written(tmp_path / "a.csv", "text,n\nred,1\n"), written(tmp_path / "b.csv", "text,z,n\nblue,zz,2\n")]
+    predict_file(classifier, paths, tmp_path / "out.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["text"], row["n"], row.get("z")) for row in rows] == [("red", "1", None), ("blue", "2", "zz")]
+    for ending in ("csv", "parquet"):
+        with pytest.raises(BadData, match=r"the first file of .* has no column 'z', but a later one has"):
+            predict_file(classifier, paths, tmp_path / f"out.{ending}")
+        assert not (tmp_path / f"out.{ending}").exists()

@@ -1,5 +1,6 @@
 """Every odd input on Spark: the model, rows and sentences that local commands give; `make spark` counts them."""
 
+import csv
 import json
 import re
 import shutil
@@ -133,3 +134,50 @@ def rows_of(path):
             every = (*names, *inspection.table.late_names)
             rows += [dict(zip(every, row, strict=True)) for row in zip(*columns, strict=True)]
     return rows
+
+
+def test_a_column_that_only_a_later_file_has(tmp_path, model, run):
+    (tmp_path / "a.csv").write_text("text,n\nred,1\n")
+    (tmp_path / "b.csv").write_text("text,z,n\nblue,zz,2\n")
+    words = ["predict", model, tmp_path / "a.csv", tmp_path / "b.csv", "-o"]
+    refused = [run(*words, tmp_path / f"{engine}.csv", *more) for engine, more in (("local", ()), ("spark", SPARK))]
+    assert [code for code, _, _ in refused] == [2, 2]
+    assert sentences(refused[0][2]) == sentences(refused[1][2])
+    assert run(*words, tmp_path / "spark.jsonl", *SPARK)[0] == 0
+    assert [(row["text"], row["n"], row["z"]) for row in rows_of(tmp_path / "spark.jsonl")] == [
+        ("red", "1", None), ("blue", "2", "zz")
+    ]  # fmt: skip
+
+
+def test_large_files_are_cut_and_give_the_same_rows(tmp_path, model, run, monkeypatch, spark):
+    """Each file in many parts: the model, the rows, their order, and the line of the first bad one."""
+    from unnaive.scaleout.spark import files
+
+    monkeypatch.setattr(files, "OPEN_COST", 500)
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "2000")
+    try:
+        rows = [('the "red" ball, goal' if n % 2 else "blue vote\nand law", "ab"[n % 2], n) for n in range(300)]
+        with (tmp_path / "d.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([("text", "label", "n"), *rows])
+        named = [dict(zip(("text", "label", "n"), row, strict=True)) for row in rows]
+        (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named))
+        for name in ("d.csv", "d.jsonl"):
+            words = ["train", tmp_path / name, "--model", "multinomial", "-o"]
+            assert run(*words, tmp_path / "local.model")[0] == run(*words, tmp_path / "spark.model", *SPARK)[0] == 0
+            assert load_model(tmp_path / "spark.model").counts == load_model(tmp_path / "local.model").counts
+            output = tmp_path / f"{name}.parquet"
+            assert run("predict", model, tmp_path / name, "-o", output, *SPARK)[0] == 0
+            assert len(list(output.glob("*.parquet"))) > 2
+            assert [(row["text"], int(row["n"])) for row in rows_of(output)] == [(row[0], row[2]) for row in rows]
+        with (tmp_path / "d.jsonl").open("a") as file:
+            file.write('{"text"\n')
+        with (tmp_path / "d.csv").open("a") as file:
+            file.write("one, two,a,b,c\n")
+        for name, line in (("d.jsonl", "line 301 of"), ("d.csv", "line 452 of")):
+            words = ["train", tmp_path / name, "--model", "multinomial", "-o", tmp_path / "x.model"]
+            local, on_spark = run(*words), run(*words, *SPARK)
+            assert line in local[2]
+            assert sentences(on_spark[2]) == sentences(local[2])
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)

@@ -185,6 +185,9 @@ ODD_INPUTS = [
         "a.csv": CSV, "b.csv": "label,text\na,red ball\nb,blue vote\n"}), rows=[*READ, *READ[:2]]),
     I("CSV, the second file lacks the labels", files(["a.csv", "b.csv"], **{"a.csv": CSV, "b.csv": "text\nred\n"}),
       rows=(), sentence="b.csv has no column 'label', which the first file has", n_plain=5),
+    I("CSV, the second file lacks a column of numbers", files(["a.csv", "b.csv"], **{
+        "a.csv": "text,label,n\nred,a,1\nblue,b,2\n", "b.csv": "text,label\ngreen,a\n"}),
+      rows=[("red", A), ("blue", B), ("green", A)]),
     I("CSV with quotes and line ends inside", file("d.csv", table(
         ("text", "label"), ('a "good", ball\nand goal', " a "), ("fair vote; new law", "b"), ("red\r\nball", "a"))),
       rows=[('a "good", ball\nand goal', A), ("fair vote; new law", B), ("red\r\nball", A)]),

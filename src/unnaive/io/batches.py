@@ -7,7 +7,7 @@ each only if the result is the same as row by row. Otherwise they raise NotPlain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,21 @@ class Batch:
         raise BadData(
             f"the first rows of {source} have no key {name!r}, but a later one has, and there is no column for it; "
             f"{advice}"
+        )
+
+
+def check_same_columns(source: str, first: Sequence[str], later: Iterable[str], format: str) -> None:
+    """Raise an error if a later file has a column that the first has not, and the output has no place for it.
+
+    >>> check_same_columns("a.csv and 1 more", ("text", "n"), ("text", "z"), "csv")
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: the first file of a.csv and 1 more has no column 'z', but a later one ...
+    """
+    name = next((name for name in later if name not in first), None)
+    if name is not None and format != "jsonl":
+        raise BadData(
+            f"the first file of {source} has no column {name!r}, but a later one has, and there is no column for it; "
+            "write a file that ends in .jsonl, or give files with the same columns"
         )
 
 

@@ -191,10 +191,12 @@ def _records_path(source: DataFile, material: Material) -> Path:
     """The default file of records: beside the data if that is writable, else in the current folder."""
     import os
 
+    from unnaive.base.open_files import can_read_again
     from unnaive.evaluation.grids import short_name
 
     first = Path(source.paths[0])
-    there = first.parent if first.exists() and os.access(first.parent, os.W_OK) else Path()
+    lasting = first.exists() and can_read_again(first)  # not a pipe such as <(zcat x.gz), whose folder is /dev/fd
+    there = first.parent if lasting and os.access(first.parent, os.W_OK) else Path()
     words = re.sub(r"[^\w.-]+", "-", short_name(first.stem if first.exists() else material.name)).strip("-")
     digest = material.fingerprint.rpartition("#")[2]
     return there / f"compare-{words or 'data'}-{digest}.jsonl"

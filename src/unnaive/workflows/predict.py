@@ -214,9 +214,12 @@ def _refuse_top(top: int, format: str, option: str | None) -> None:
 
 def _lay_out(batches: Iterable[Batch], layout: Layout, format: str, source: str) -> Iterator[Batch]:
     """The batches; the first decides the columns of the layout, and each file their types."""
+    from unnaive.io.batches import check_same_columns
+
     for batch in batches:
         batch.check_late(source, format, (*NEW_KEYS, layout.kind))
         layout.kept, layout.types = layout.kept or tuple(batch.kept), batch.types
+        check_same_columns(source, layout.kept, batch.kept, format)
         yield batch
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.open_files import STDIN
-from unnaive.io.batches import Batch
+from unnaive.io.batches import Batch, check_same_columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.fields.columns import Columns
 from unnaive.io.file_ranges import cut_table
@@ -100,7 +100,7 @@ def read_documents(
     late = tuple(dict.fromkeys(name for summary in summaries for name in summary.late))
     if format is not None:
         Batch([], [], [], late=late).check_late(source.name, format, taken)
-    types = _merge_types(summaries, format) if format is not None else {}
+    types = _merge_types(source, summaries, format) if format is not None else {}
     labels = pa.list_(pa.float64()) if soft else None
     if labelled:
         labels = pa.list_(pa.string()) if multilabel else pa.string()
@@ -264,11 +264,14 @@ def _report(source: DataFile, summaries: list[SplitSummary], problem: UnnaiveErr
         )
 
 
-def _merge_types(summaries: Sequence[SplitSummary], format: str) -> dict[str, Any]:
+def _merge_types(source: DataFile, summaries: Sequence[SplitSummary], format: str) -> dict[str, Any]:
     """The type of each kept column: those of the first rows, then those that came late; ids if there are none."""
     first = next((summary for summary in summaries if summary.log.rows), SplitSummary(ReadLog()))
-    late = [name for summary in summaries for name in summary.late]
-    names = dict.fromkeys((*(name for name in first.types if name not in first.late), *late))
+    late = list(dict.fromkeys(name for summary in summaries for name in summary.late))
+    names = dict.fromkeys((*(name for name in first.types if name not in late), *late))
+    later = dict.fromkeys(name for summary in summaries for name in summary.types if name not in late)
+    check_same_columns(source.name, list(names), later, format)
+    names |= later
     held = {
         name: hold_values(
             name, [summary.types[name] for summary in summaries if name in summary.types], as_json=format == "jsonl"
