@@ -14,6 +14,7 @@ from typing import Any
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.data.corpus import Corpus, Labels
 from unnaive.data.fields.column_kinds import is_list_text
+from unnaive.data.missing_values import is_missing_value
 
 LISTS = "list"  # as a separator: the cells are lists in JSON or Python syntax
 YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))
@@ -21,6 +22,7 @@ NO = frozenset(("", "0", "0.0", "false", "f", "no", "n", "none", "nan"))
 # the items of a list: strings in quotes, or anything up to the next comma
 _ITEM = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")[\s,]*+|([^,]++),?|,""", re.DOTALL)
 NO_ITEM = frozenset(("", "None", "nan"))
+_WHOLE = re.compile(r"-?[0-9]+(\.0)?")
 _UNQUOTED = {"True": "true", "False": "false"}  # as JSON writes them
 
 
@@ -156,6 +158,20 @@ def holds_lists(values: Sequence[Any]) -> bool:
     """Whether the cells of a sample are lists written as text."""
     filled = [value for value in values if value is not None and str(value).strip()]
     return bool(filled) and all(map(is_list_text, filled))
+
+
+def holds_fractions_of_zero(values: Sequence[Any]) -> bool:
+    """Whether the labels of a sample are whole numbers, with .0 at the end of some.
+
+    >>> holds_fractions_of_zero(["1.0", "", "2.0"]), holds_fractions_of_zero([1.0, float("nan"), 2])
+    (True, True)
+    >>> holds_fractions_of_zero(["1.0", "1.5"]), holds_fractions_of_zero(["1", "2"])
+    (False, False)
+    """
+    if any(isinstance(value, (list, dict)) for value in values):
+        return False
+    names = {name for value in values for name in parse_labels(value) if not is_missing_value(name)}
+    return any(name.endswith(".0") for name in names) and all(_WHOLE.fullmatch(name) for name in names)
 
 
 def suggest_separator(corpus: Corpus) -> None:

@@ -15,7 +15,7 @@ from unnaive.io import batches
 from unnaive.io.batches import Batch
 from unnaive.io.fields.columns import Columns
 from unnaive.io.folders import FilesTable
-from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
+from unnaive.io.labels import LISTS, describe_kind, holds_fractions_of_zero, holds_lists, parse_flags, parse_labels
 from unnaive.io.tables.tables import NotPlain, Table
 
 if TYPE_CHECKING:
@@ -30,9 +30,15 @@ class RowReader:
         self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
         if columns.fields:
             table.allow_absent(columns.inputs)
+        self.whole_numbers = False
         if columns.label is not None and source.separator is None:
             sample = table.sample().get(columns.label, [])
-            if holds_lists(sample):
+            if holds_fractions_of_zero(sample):
+                self.whole_numbers = True
+                warnings.warn(f"{source.name}: the labels of {columns.label} are whole numbers with .0, as pandas "
+                              "writes them where a row has none; they are read without it", UnnaiveWarning,
+                              stacklevel=4)  # fmt: skip
+            elif holds_lists(sample):
                 self.separator = LISTS
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as "
                               f"{sample[0]}; each list is "
@@ -121,6 +127,8 @@ class RowReader:
     def parse_label(self, value: Any) -> Labels:
         """The labels in one cell."""
         labels = parse_labels(value, self.separator)
+        if self.whole_numbers:
+            labels = tuple(name.removesuffix(".0") for name in labels)
         return self.spelling.apply(labels) if self.spelling else labels
 
 

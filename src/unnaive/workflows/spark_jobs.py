@@ -203,12 +203,12 @@ def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile
 
 
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
-    from unnaive.learning.class_spellings import class_spellings
+    from unnaive.learning.class_spellings import file_spellings
     from unnaive.scaleout.spark.evaluating import tally_on_spark
     from unnaive.workflows.hold_out import describe_tally
     from unnaive.workflows.trained_columns import read_as_trained
 
-    spelling = {name: str(label) for name, label in class_spellings(fitted).items()}
+    spelling = {name: str(label) for name, label in file_spellings(fitted).items()}
     documents = _read_documents(spark, read_as_trained(source, fitted), labelled=True, spelling=spelling)
     names, tally = tally_on_spark(documents.labelled_rows, fitted, missing="skip")
     measures = describe_tally(tally)
