@@ -63,6 +63,17 @@ class Smoothing(Protocol):
         """`bernoulli_prob` for df = 0; its shape shows what it depends on: (n_classes, 1), (1, n_terms) or both."""
 
 
+def _once_each(function: Callable[[Any], Floats], counts: NDArray[Any]) -> Floats:
+    """function(counts), computed once for each number up to the largest count if cells are more than these.
+
+    >>> _once_each(np.sqrt, np.array([1, 4, 1, 1, 1, 1, 1, 1, 1, 1]))[:3]
+    array([1., 2., 1.])
+    """
+    if counts.dtype.kind == "i" and counts.size and counts.min() >= 0 and 2 * int(counts.max()) < counts.size:
+        return function(np.arange(int(counts.max()) + 1))[counts]
+    return function(counts)
+
+
 @dataclass(frozen=True)
 class Laplace:
     """Additive smoothing: alpha is added to every count (Laplace: 1; Lidstone: any other).
@@ -90,11 +101,15 @@ class Laplace:
         """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
         seen = stored(counts, "class_terms")
         of_class = log(self.alpha) - log(counts.class_totals + self.alpha * counts.n_terms)
+        return _table(seen, _once_each(self._added, seen.data), of_class, np.zeros(counts.n_terms))
+
+    def _added(self, seen: Any) -> Floats:
+        """log (n + α)/α of counts."""
         with np.errstate(over="ignore"):
-            added = log1p(seen.data / self.alpha)
+            added: Floats = log1p(seen / self.alpha)
         if not np.isfinite(added).all():  # n/α overflows for α below 1e-300
-            added = log(seen.data + self.alpha) - log(self.alpha)
-        return _table(seen, added, of_class, np.zeros(counts.n_terms))
+            added = log(seen + self.alpha) - log(self.alpha)
+        return added
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """The term part is log (N_•k + α); seen cells store what the class subtracts from it."""
