@@ -175,7 +175,7 @@ class DataFile(ColumnOptions):
         self.warn_about_rows(len(corpus), batches.count_empty(texts), batches.count_missing(texts))
         sizes = log.label_sizes()
         warn_about_odd_labels(self.name, sizes)
-        if self.multilabel or any(len(names) > 1 for names in labels):
+        if self.multilabel or max(map(len, labels), default=0) > 1:
             return corpus
         suggest_separator(corpus)
         if unlabelled and any(labels):
