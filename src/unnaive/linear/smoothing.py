@@ -70,7 +70,9 @@ def _once_each(function: Callable[[Any], Floats], counts: NDArray[Any]) -> Float
     array([1., 2., 1.])
     """
     if counts.dtype.kind == "i" and counts.size and counts.min() >= 0 and 2 * int(counts.max()) < counts.size:
-        return function(np.arange(int(counts.max()) + 1))[counts]
+        of_number = function(np.arange(int(counts.max()) + 1))
+        values: Floats = of_number[counts]
+        return values
     return function(counts)
 
 
