@@ -1,12 +1,14 @@
 """Each kind of finding on data where the right answer is evident; and cleaning by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from unnaive.base.errors import BadData
-from unnaive.curation.audit.audit import AuditOptions, audit, choose_bulk
+from unnaive.curation.audit.audit import Audit, AuditOptions, audit, choose_bulk
 from unnaive.curation.audit.audit_input import AuditData
-from unnaive.curation.audit.audit_page import audit_page
+from unnaive.curation.audit.audit_page import audit_page, error_sentence
 from unnaive.curation.audit.classes import confused_classes, spelling_findings, typo_pairs
 from unnaive.curation.audit.cleaning import plan_changes
 from unnaive.curation.audit.duplicates import leaks_between
@@ -365,3 +367,18 @@ def test_the_page_escapes_what_comes_from_data():
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "&lt;b&gt;x" in page
+
+
+def test_the_headline_says_how_many_labels_are_wrong_at_most_and_how_many_are_doubted():
+    doubted = tuple(Finding("label-error", "", "relabel", row) for row in range(1, 4))
+    few = Audit("data", 100, 2, 9, doubted, ErrorEstimate(2.0, 1.0, 2.7, 6.1), False, suspects=4)
+    first, second = error_sentence(few).split(". ")
+    assert (
+        first == "label errors: about 2 (2.0 % of the documents; at most 3), 4 to look at (3 of them in the findings)"
+    )
+    assert second.startswith("The number is an estimate from the most certain predictions")
+    many = error_sentence(replace(few, suspects=7))
+    assert many.endswith(
+        "The list is much longer than the estimate, which assumes that hard texts were labelled as carefully as easy "
+        "ones; if not, up to 7 labels may be wrong: read some from the middle of the list"
+    )
