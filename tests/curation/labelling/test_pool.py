@@ -157,6 +157,14 @@ def test_a_reserved_text_is_asked_in_turn_only_and_its_label_is_not_learnt() -> 
     assert (pool.n_labelled, pool.labels_of(1)) == (1, None)
 
 
+def test_a_text_as_new_has_the_features_that_it_would_have_outside_of_the_pool() -> None:
+    pool = TextPool(["ball game chess", "ball goal", "vote law"])
+    found = pool.documents_as_new(np.array([0, 1]))
+    assert [pool.vocabulary[term] for term in found.indices.tolist()] == ["ball", "ball"]  # others have no other term
+    np.testing.assert_allclose(found.data, [1.0, 1.0])
+    assert pool.documents_as_new(np.array([2])).nnz == 0
+
+
 @pytest.mark.parametrize("share", [-0.1, 0.6, 1.0, float("nan")])
 def test_at_most_half_of_the_questions_measure_the_model(share: float) -> None:
     with pytest.raises(UnknownName, match=r"from 0 to 0\.5"):

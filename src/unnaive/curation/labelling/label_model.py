@@ -133,12 +133,16 @@ class LinearLearner:
         best, known = scores.argmax(axis=1), np.isfinite(scores.max(axis=1))
         return [(classes[int(c)],) if is_known else () for c, is_known in zip(best, known, strict=True)]
 
-    def predicted_labels(self, texts: Ids | None = None) -> list[tuple[str, ...]]:
-        """The predicted labels of these texts, or of every text of the pool; multilabel: those with p > 1/2."""
+    def predicted_labels(self, as_new: Ids | None = None) -> list[tuple[str, ...]]:
+        """The predicted labels of every text of the pool; multilabel: those with p > 1/2.
+
+        as_new  only of these texts, as if they were not in the pool
+        """
         pool, model = self.pool, self.model
-        texts = np.arange(len(pool)) if texts is None else texts
+        texts = np.arange(len(pool)) if as_new is None else as_new
         if model is not None:
-            return self.decide(model.classes, model.scores(pool.documents[texts]))
+            documents = pool.documents if as_new is None else pool.documents_as_new(as_new)
+            return self.decide(model.classes, model.scores(documents))
         known = [index for index in range(len(pool.classes)) if pool.known(index)]
         if not known:
             return [()] * len(texts)

@@ -82,6 +82,7 @@ class TextPool:
         self.measured: dict[int, tuple[str, ...]] = {}
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
         self._idf = 1 + log((len(self) + 1) / (df + 1))
+        self._in_one_text = df == 1
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
         self.field_vectors = FieldColumns.of(texts, rule or TokenRule(), threads)
         self.documents = self.weighted(self.X, self.vector_rows(texts))  # the features of the linear model
@@ -376,6 +377,17 @@ class TextPool:
     def vector_rows(self, texts: Sequence[str]) -> Sparse | None:
         """The vector fields of documents (n_texts, n_dims); None if there are no vector fields."""
         return None if self.field_vectors is None else self.field_vectors.rows(texts)
+
+    def documents_as_new(self, texts: Ids) -> Sparse:
+        """The features of texts of the pool as if they were new: without the terms that no other text of it has.
+
+        The pool would not know these terms of a new text. They have no weight in a model, but make the others smaller.
+        """
+        X = self.X[texts]
+        known = ~self._in_one_text[X.indices]
+        ends = np.concatenate([[0], np.cumsum(known)])[X.indptr]
+        X = csr_array((X.data[known], X.indices[known], ends), shape=X.shape)
+        return self.weighted(X, self.vector_rows([self.texts[text] for text in texts.tolist()]))
 
     def weighted(self, X: Sparse, vectors: Sparse | None = None) -> Sparse:
         """Convert presence of terms X to tf-idf, with idf 1 + log((N + 1)/(df + 1)) and rows of norm 1.
