@@ -65,13 +65,22 @@ def fold_strata(Y: Any) -> tuple[Ids, int]:
     >>> strata.tolist() == [2] * 50 + [1] * 55, pooled
     (True, 1)
     """
-    rarest = rarest_classes(Y)
-    sizes = np.bincount(rarest)
+    return pool_rare_classes(rarest_classes(Y))
+
+
+def pool_rare_classes(strata: Ids) -> tuple[Ids, int]:
+    """The strata with all of fewer than STRATUM documents joined, and the number of the joined one, or −1.
+
+    >>> strata, pooled = pool_rare_classes(np.repeat([0, 1, 2], [27, 50, 28]))
+    >>> strata.tolist() == [2] * 27 + [1] * 50 + [2] * 28, pooled
+    (True, 2)
+    """
+    sizes = np.bincount(strata)
     few = np.flatnonzero((sizes > 0) & (sizes < STRATUM))
     if len(few) < 2 or sizes[few].sum() < STRATUM:
-        return rarest, -1
+        return strata, -1
     pooled = int(few.max())
-    return np.where(np.isin(rarest, few), pooled, rarest), pooled
+    return np.where(np.isin(strata, few), pooled, strata), pooled
 
 
 def shuffle_blocks(order: Ids, block: Ids, chosen: NDArray[np.bool_], *, seed: int = 0) -> Ids:

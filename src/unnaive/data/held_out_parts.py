@@ -7,7 +7,7 @@ texts that repeat ("thanks, that works") are spread over the parts like any othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +48,13 @@ class HeldOutOrder:
 
     @classmethod
     def of(
-        cls, X: Sparse, strata: Ids, terms: Sequence[str] | Vocabulary | None = None, *, likeliest: Ids | None = None
-    ) -> HeldOutOrder:
+        cls, X: Sparse, strata: Ids, terms: Sequence[str] | Vocabulary | None = None, *, likeliest: Ids | None = None,
+        pooled: int = -1,
+    ) -> HeldOutOrder:  # fmt: skip
         """The order of the rows of X (n_rows, n_terms), which are cut into parts within each of `strata` (n_rows,).
 
         likeliest  for each row, the row of the same text with its likeliest label; None if every row is a document
+        pooled     the stratum of `fold_strata` that has all rare classes, in random order; −1 for none
         """
         row, document = np.arange(X.shape[0]), np.arange(X.shape[0])
         if likeliest is not None:
@@ -61,7 +63,10 @@ class HeldOutOrder:
         passages = find_shared_passages(X, strata, terms) + find_copies(X, strata, terms)
         word_sets, sizes = hash_word_sets(X, terms)
         short = np.where(sizes < COPY_TERMS, np.unique(word_sets, return_inverse=True)[1], -1)
-        return cls(_spread_repeats(passages.order(), strata, word_sets, short), passages, document, row, short)
+        order = _spread_repeats(passages.order(), strata, word_sets, short)
+        if pooled >= 0:
+            order = shuffle_blocks(order, passages.groups(), strata == pooled)
+        return cls(order, passages, document, row, short)
 
     def parts(self, strata: Ids, n_parts: int, rows: Ids | None = None) -> Ids:
         """The part of each of `rows` (all by default), from 0 to n_parts − 1; `strata` are those of all rows."""
@@ -102,11 +107,9 @@ def parts_like_new(rows: DocumentRows, n_parts: int, *, words: Ids | None = None
     documents = np.arange(X.shape[0]) if likeliest is None else np.unique(likeliest)
     strata = np.zeros(X.shape[0], np.int64)
     strata[documents], pooled = fold_strata(csr_array(rows.targets.Y)[documents])
-    found = HeldOutOrder.of(X, strata, terms, likeliest=likeliest)
-    if pooled >= 0:
-        order = shuffle_blocks(found.order, found.passages.groups(), strata[found.row] == pooled)
-        found = replace(found, order=order)
-    return found.parts(strata, min(n_parts, len(documents)))
+    return HeldOutOrder.of(X, strata, terms, likeliest=likeliest, pooled=pooled).parts(
+        strata, min(n_parts, len(documents))
+    )
 
 
 def _spread_repeats(order: Ids, strata: Ids, word_sets: NDArray[np.uint64], short: Ids) -> Ids:

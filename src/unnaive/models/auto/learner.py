@@ -13,6 +13,7 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
+from unnaive.data.folds import pool_rare_classes
 from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
 from unnaive.data.soft_labels import likeliest_rows
@@ -288,11 +289,14 @@ class Auto(DocumentsModel):
         words = words if len(rows) == len(targets) else csr_array(words[rows])
         document_weight = None if held_out_weight is None else held_out_weight[rows]
         likeliest = None if document_weight is None else likeliest_rows(words, targets[rows], document_weight)
-        order = HeldOutOrder.of(words, targets[rows], names, likeliest=likeliest)
+        strata = targets[rows]
+        documents = np.arange(len(rows)) if likeliest is None else np.unique(likeliest)
+        strata[documents], pooled = pool_rare_classes(strata[documents])
+        order = HeldOutOrder.of(words, strata, names, likeliest=likeliest, pooled=pooled)
         splits = [
             Split(rows[split.train], rows[split.held_out])
             for split in block_splits(
-                targets[rows], size.classes, order.parts(targets[rows], plan.n_folds), n_judged=plan.n_judged,
+                targets[rows], size.classes, order.parts(strata, plan.n_folds), n_judged=plan.n_judged,
                 most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
             )
         ]  # fmt: skip
