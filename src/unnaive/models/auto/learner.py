@@ -291,8 +291,8 @@ class Auto(DocumentsModel):
         likeliest = None if document_weight is None else likeliest_rows(words, targets[rows], document_weight)
         strata = targets[rows]
         documents = np.arange(len(rows)) if likeliest is None else np.unique(likeliest)
-        strata[documents], pooled = pool_rare_classes(strata[documents])
-        order = HeldOutOrder.of(words, strata, names, likeliest=likeliest, pooled=pooled)
+        strata[documents], joined = pool_rare_classes(strata[documents])
+        order = HeldOutOrder.of(words, strata, names, likeliest=likeliest, pooled=joined)
         splits = [
             Split(rows[split.train], rows[split.held_out])
             for split in block_splits(
