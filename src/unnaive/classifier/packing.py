@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from unnaive.data.packed_documents import PackedDocuments, pack_documents
 from unnaive.data.source_section import SourceSection
 from unnaive.data.targets import TARGET_TYPES, sorted_classes
 from unnaive.data.text_hashes import TextHashes
-from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
@@ -38,13 +37,16 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Provenance
-from unnaive.learning.train import check_spec
+from unnaive.learning.spec_checks import check_spec
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import find_model, make_model, package_of
 from unnaive.models.estimator import Model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from unnaive.data.word_vectors import WordVectors
 
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of dtype; infinity is not allowed
 GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
@@ -293,6 +295,8 @@ def _spec(model_class: type[Model], about: dict[str, Any], decision: Decision) -
 def _vectors(arrays: Arrays, stored: Any) -> WordVectors | None:
     if stored is None:
         return None
+    from unnaive.data.word_vectors import WordVectors
+
     tables = {name.removeprefix("vectors."): array for name, array in arrays.items() if name.startswith("vectors.")}
     vectors = WordVectors.from_arrays(tables)
     if stored != {"words": len(vectors.words), "dimensions": vectors.n_dims}:

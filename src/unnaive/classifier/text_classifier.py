@@ -391,7 +391,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         """The model and its training options, checked."""
         from unnaive.learning.learner import TrainingSpec
         from unnaive.learning.optimise import read_optimise
-        from unnaive.learning.train import check_spec
+        from unnaive.learning.spec_checks import check_spec
 
         runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         unknown = [name for name in self._settings if name not in self._known_settings()]

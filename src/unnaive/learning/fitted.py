@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,6 @@ from unnaive.data.text_hashes import TextHashes
 from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision
-from unnaive.learning.explain import explain_document
-from unnaive.learning.explanation import Explanation
 from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt, Provenance
@@ -41,6 +39,9 @@ from unnaive.linear.score_documents import CountRows, DocumentReader, TextDocume
 from unnaive.linear.scorer import Scorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from unnaive.learning.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +257,8 @@ class FittedModel(ScoreMethods):
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Evidence for and against a class by term, by default for the first label that `predict` returns."""
+        from unnaive.learning.explain import explain_document
+
         return explain_document(self, document, label, against=against)
 
     def strongest_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:

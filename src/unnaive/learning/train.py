@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError, choose
-from unnaive.base.settings import check_options
+from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.corpus import check_some_labels
@@ -29,39 +28,20 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.make_scorer import active_terms, make_scorer
-from unnaive.learning.optimise import least_cost, read_optimise
+from unnaive.learning.optimise import least_cost
+from unnaive.learning.spec_checks import check_spec
 from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibration, tune_top
-from unnaive.learning.training_options import TRAINING_OPTIONS
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
-from unnaive.learning.tuning import TUNINGS
 from unnaive.learning.vectors_in_training import (
-    TAKERS,
     check_vectors,
     has_vectors,
     with_vector_words,
     word_columns,
 )
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.term_selection import check_select
 
-DECISIONS = ("argmax", "untuned", *TUNINGS)
 # minimum number of documents to hold out any, then for fewer folds, then for a single part
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500
-
-
-def check_spec(spec: TrainingSpec) -> None:
-    """Raise an error if a setting of the model or of its training is not possible."""
-    spec.model.check_settings()
-    check_options(spec, TRAINING_OPTIONS, spec.model.traits.name)
-    check_select(spec.select)
-    if isinstance(spec.decision, str):
-        choose(list(DECISIONS), spec.decision, "decision")
-    elif spec.decision is not None and not hasattr(spec.decision, "decide"):
-        raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
-    if spec.vectors is not None and not spec.model.traits.takes_vectors:
-        raise UnnaiveError(f"{spec.model.traits.title} cannot use word vectors; {TAKERS} can")
-    if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
-        raise UnnaiveError("decision and optimise were both given; leave one of the two out")
 
 
 def train(

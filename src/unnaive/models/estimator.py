@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,10 @@ from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import Targets
-from unnaive.data.training_data import TrainingData
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt
-from unnaive.learning.train import train
-from unnaive.learning.update import (
-    forget_documents,
-    learn_more,
-    merge_models,
-    over_known_classes,
-    refuse_mixed_labels,
-)
 from unnaive.linear.scorer import Scorer
 from unnaive.models.input_checks import (
     check_labelled,
@@ -42,6 +33,9 @@ from unnaive.models.input_checks import (
     read_classes,
 )
 from unnaive.models.predicting_estimator import PredictingEstimator
+
+if TYPE_CHECKING:
+    from unnaive.data.training_data import TrainingData
 
 SCHEMES = ("multiclass", "one-vs-rest")
 
@@ -175,6 +169,10 @@ class Model(Settings, PredictingEstimator):
         have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
         its selection; other models ignore it. With `approximate`, `Auto` only adjusts its weights.
         """
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.train import train
+        from unnaive.learning.update import learn_more, over_known_classes, refuse_mixed_labels
+
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
             raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
@@ -201,6 +199,9 @@ class Model(Settings, PredictingEstimator):
         self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False, approximate: bool = False
     ) -> Self:
         """Forget documents: the model becomes the one that never saw them; the options are as in partial_fit."""
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.update import forget_documents
+
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
@@ -211,6 +212,8 @@ class Model(Settings, PredictingEstimator):
 
     def merge(self, other: Model, keep_choice: bool = False) -> Self:
         """Merge with `other`: the model becomes the one trained on the documents of both."""
+        from unnaive.learning.update import merge_models
+
         before = replace(self._fitted(), spec=self._spec())
         return self._learn(merge_models, before, other._fitted(), keep_choice=keep_choice)
 
@@ -239,6 +242,9 @@ class CountsModel(Model):
     @classmethod
     def from_counts(cls, counts: Counts, classes: Any, /, *, multilabel: bool = False, **parameters: Any) -> Self:
         """An estimator fitted on the documents behind `counts`, whose classes are `classes`."""
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.train import train
+
         names = [label.item() if isinstance(label, np.generic) else label for label in classes]
         if len(names) != counts.n_classes or len(set(names)) != len(names):
             raise BadData(f"{counts.n_classes} classes were counted, but {len(names)} names came; name each class once")
@@ -252,6 +258,9 @@ class CountsModel(Model):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents X and labels y, discarding any earlier state."""
+        from unnaive.data.training_data import TrainingData
+        from unnaive.learning.train import train
+
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         self.fitted_ = train(TrainingData.of_rows(documents, targets, weight=weight, feature_names=names), self._spec())
@@ -284,12 +293,16 @@ class DocumentsModel(Model):
         return self._fit(X, y, sample_weight, progress)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
+        from unnaive.data.training_data import TrainingData
+
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         data = TrainingData.of_rows(documents, targets, weight=weight, feature_names=names)
         return self._learn(self._train, data, progress=progress)
 
     def _train(self, data: TrainingData, progress: ProgressCallback | None) -> FittedModel:
+        from unnaive.learning.train import train
+
         return train(data, self._spec(), progress=progress)
 
 
