@@ -8,9 +8,11 @@ from random import Random
 import pytest
 from support.exports import CASES, COMPILER, build_c_program, drawn_texts, fitted_case, run_c_program
 
+from unnaive import TextClassifier
 from unnaive.interop.export.c_engines import _with_lengths
 from unnaive.interop.export.c_header import model_data
 from unnaive.interop.export.conformance import conformance_lines, conformance_texts
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.interop.export.portable import portable_model
 
@@ -58,3 +60,9 @@ def test_check_builds_with_every_compiler(tmp_path):
     except ImportError:
         return
     assert "WebAssembly" in names or shutil.which("node") is None
+
+
+def test_a_nul_in_a_class_is_one_sentence(tmp_path):
+    fitted = TextClassifier("multinomial").fit(["ball goal", "vote law"], ["a\0b", "a\0c"]).fitted_
+    with pytest.raises(CannotExport, match=r"a C string ends at a NUL, which the class 'a\\x00b' has"):
+        export_model(fitted, "c", tmp_path / "out")

@@ -169,3 +169,55 @@ def test_the_page_works_from_disk(run, tmp_path):
         wait(page, "document.querySelector('.evidence .struck') !== null")
         assert problems == []
         assert [url for url in asked if not url.startswith("file:")] == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([1.0, 2.0], ["1.0", "2.0"]),
+        ([2**53, 2**53 + 1], ["9007199254740992", "9007199254740993"]),
+        ([1, -2], [-2, 1]),
+        ([True, False], [False, True]),
+    ],
+)
+def test_classes_that_are_numbers_stay_apart(labels, classes, tmp_path):
+    model = TextClassifier("multinomial").fit(["ball goal", "vote law"] * 3, labels * 3)
+    export_model(model.fitted_, "js", tmp_path / "out")
+    (found,) = check_export(tmp_path / "out")
+    assert (found.good, found.different, found.tied_otherwise) == (True, 0, 0), found.sentence()
+    (answer,) = ask(tmp_path / "out", [["classify", "ball"]])
+    assert answer["label"] == classes[model.classes_.tolist().index(labels[0])]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [{"analyzer": "both"}, {"analyzer": "char", "char_borders": "spaces"}])
+def test_a_word_may_have_any_number_of_characters(rule, tmp_path):
+    """Calls in JavaScript take about 120,000 arguments."""
+    model = TextClassifier("multinomial", **rule).fit(["ball goal", "vote law"] * 3, ["p", "q"] * 3)
+    export_model(model.fitted_, "js", tmp_path / "out")
+    text = "x" * 130_000 + " ball"
+    answer, told, terms = ask(tmp_path / "out", [["classify", text], ["explain", text], ["tokens", text]])
+    assert answer["label"] == told["label"] == model.predict([text])[0]
+    assert len(terms) == len(list(spans(text, model.token_rule)))
+    assert told["score"] == pytest.approx(model.fitted_.explain(text, told["label"]).score, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"analyzer": "both", "ngrams": (1, 2)},
+        {"analyzer": "char", "char_borders": "words"},
+        {"analyzer": "char", "char_borders": "spaces"},
+    ],
+)
+def test_texts_with_a_thousand_words_are_explained_as_in_python(rule, tmp_path):
+    chance = random.Random(0)
+    words = ["ball", "goal", "vote", "law", "a", "it's", "x-y", "球門", "ballgoal", "мяч", "…"]
+    model = TextClassifier("multinomial", **rule).fit([" ".join(words), "vote law x y"] * 3, ["p", "q"] * 3)
+    export_model(model.fitted_, "js", tmp_path / "out")
+    text = "".join(chance.choice(words) + chance.choice([" ", "  ", ", ", ""]) for _ in range(1000))
+    (told,) = ask(tmp_path / "out", [["explain", text, {"label": "p"}]])
+    right = model.fitted_.explain(text, "p").to_dict()
+    values = {(one["term"], one["count"], str(one["places"])): one["value"] for one in right["evidence"]}
+    found = {(one["term"], one["count"], str(one["places"])): one["value"] for one in told["evidence"]}
+    assert found == pytest.approx(values, abs=1e-9)

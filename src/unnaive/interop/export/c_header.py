@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.data.missing_values import MISSING
-from unnaive.interop.export.declared_parts import CannotExport
+from unnaive.interop.export.declared_parts import CannotExport, refuse_nul
 from unnaive.interop.export.portable import (
     PortableModel,
     PortablePart,
@@ -103,6 +103,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     yield from _terms([word for word in model.stop_words if word and not _has_surrogate(word)], 1)
     yield "L", 0, np.array(log_counts(), "<f8")
     yield "b", 1000, model.bias.astype("<f8")
+    refuse_nul(model.classes, "a C string ends at a NUL")
     names = [str(label).encode() + b"\0" for label in model.classes]
     yield "N", 0, np.frombuffer(b"".join(names), np.uint8)
     yield "N", 1, np.cumsum([0, *map(len, names[:-1])]).astype("<u4")

@@ -6,11 +6,12 @@ it, so that a new option is refused everywhere until it has been written for an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.settings import EXPORTS, declared_options, same_value, shorten_value
+from unnaive.base.types import Label
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.links import LINKS
 from unnaive.text.field import TEXT_KINDS
@@ -22,6 +23,13 @@ TITLES = {"js": "JavaScript", "page": "the page", "c": "C", "onnx": "ONNX", "sql
 
 class CannotExport(UnnaiveError):
     """A target cannot express the model or the token rule; the message says why."""
+
+
+def refuse_nul(classes: Sequence[Label], why: str) -> None:
+    """An error for a class with a NUL in its name, where the target cannot have one."""
+    nul = next((str(label) for label in classes if "\0" in str(label)), None)
+    if nul is not None:
+        raise CannotExport(f"{why}, which the class {nul!r} has; rename the class and train again")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive import __version__
 from unnaive.base.sparse import issparse
-from unnaive.base.types import Floats
+from unnaive.base.types import Floats, Label
 from unnaive.data.missing_values import MISSING
 from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.interop.export.engines import find_program, read_answers, run_program
@@ -57,6 +57,15 @@ def javascript_module(model: PortableModel) -> str:
     return runtime.replace("/*RECORDS*/", records, 1).replace("/*MODEL*/", f"const MODEL = {data};", 1)
 
 
+def _label(label: Label) -> Label:
+    """A class as JavaScript has it: a string where its numbers would not tell classes apart, or print them otherwise.
+
+    >>> _label(7), _label(1.0), _label(2**53 + 1), _label(True)
+    (7, '1.0', '9007199254740993', True)
+    """
+    return label if isinstance(label, str | bool) or (isinstance(label, int) and abs(label) < 2**53) else str(label)
+
+
 def _values(model: PortableModel) -> dict[str, Any]:
     rule = model.rule
     return {
@@ -67,7 +76,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
             "multilabel": model.multilabel,
             "link": model.link,
         },
-        "classes": list(model.classes),
+        "classes": [_label(label) for label in model.classes],
         "multilabel": model.multilabel,
         "link": model.link,
         "referenceIsMean": model.reference_is_mean,

@@ -1,5 +1,6 @@
 /** A text classifier exported by unnaive: one module, no dependencies. Offsets count code points, as `Array.from(text)` does. */
 
+/** A fraction, and a whole number from 2^53 on, is a string, as Python prints it. */
 export type Label = string | number | boolean;
 
 export interface Options {

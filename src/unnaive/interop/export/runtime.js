@@ -81,8 +81,15 @@ class Terms {
   }
 
   name(term) {
-    return String.fromCodePoint(...this.codes.subarray(this.ends[term], this.ends[term + 1]));
+    return fromCodes(this.codes, this.ends[term], this.ends[term + 1]);
   }
+}
+
+// In pieces: a call takes a limited number of arguments, and a word may have more characters.
+function fromCodes(codes, from, to) {
+  let text = "";
+  for (let at = from; at < to; at += 4096) text += String.fromCodePoint(...codes.subarray(at, Math.min(at + 4096, to)));
+  return text;
 }
 
 const terms = new Terms(MODEL.terms);
@@ -519,7 +526,7 @@ function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false
 export function tokens(text) {
   const spans = [];
   eachTermOf(asText(text), (hash, buffer, from, to, gram, start, end) => {
-    spans.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
+    spans.push([start, end, (gram ? "#" : "") + fromCodes(buffer, from, to), hash]);
   });
   return spans.map(([start, end, term]) => [start, end, term]);
 }
@@ -575,13 +582,30 @@ function contributions(counts, chosen, rival) {
 
 function evidenceOf(characters, spans, counts, values) {
   const places = new Map();
-  for (const [start, end, term] of spans) places.set(term, [...(places.get(term) || []), [start, end]]);
+  for (const [start, end, term] of spans) addPlace(places, term, [start, end]);
   let evidence = values.map(([id, value]) => {
     const term = terms.name(id);
     return { term, count: counts.get(id), value, places: places.get(term) || [] };
   });
   if (evidence.some((item) => item.term.startsWith("#") && item.places.length)) evidence = sumOverWords(evidence, spans, characters);
   return evidence.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || (a.term < b.term ? -1 : 1));
+}
+
+function addPlace(places, term, place) {
+  const own = places.get(term);
+  if (own) own.push(place);
+  else places.set(term, [place]);
+}
+
+// The index of the first item of which `holds` is true, as it is of all items after it; the number of items if there is none.
+function firstWhere(items, holds) {
+  let low = 0, high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(items[middle])) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 // Add the evidence of character n-grams to the words that contain them; the sum stays the same.
@@ -597,13 +621,12 @@ function sumOverWords(evidence, spans, characters) {
   }
   for (const word of words.flat()) {
     const name = names.get(key(word));
-    places.set(name, [...(places.get(name) || []), [word[0], word[1]]]);
+    addPlace(places, name, [word[0], word[1]]);
   }
   for (const item of evidence) {
     if (!isPiece(item.term) || !item.places.length) { others.push(item); continue; }
     for (const place of item.places) {
-      let at = runs.findIndex(([start]) => start > place[0]);
-      at = (at < 0 ? runs.length : at) - 1;
+      const at = firstWhere(runs, ([start]) => start > place[0]) - 1;
       for (const [word, share] of shares(place, words.at(at))) {
         const name = names.get(key(word));
         totals.set(name, (totals.get(name) || 0) + (share * item.value) / item.places.length);
@@ -640,7 +663,8 @@ function shortestSpans(spans) {
 function wordsInRuns(runs, known, characters) {
   const shortest = shortestSpans(known), codes = characters.map((character) => character.codePointAt(0));
   return runs.map(([from, to]) => {
-    const inside = shortest.filter(([start]) => start >= from && start < to), letters = [];
+    const inside = shortest.slice(firstWhere(shortest, ([start]) => start >= from), firstWhere(shortest, ([start]) => start >= to));
+    const letters = [];
     for (let at = from; at < to;) {
       if (!isLetter(codes[at])) { at++; continue; }
       const start = at;
@@ -655,13 +679,19 @@ function wordsInRuns(runs, known, characters) {
         }
       });
     }
-    const free = letters.filter(([start, end]) => !inside.some(([a, b]) => start < b && a < end));
+    const free = letters.filter(([start, end]) => {
+      const next = inside[firstWhere(inside, ([, b]) => b > start)];
+      return !next || next[0] >= end;
+    });
     const all = [...inside, ...free].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return all.length ? all : [[from, to]];
   });
 }
 
-function shares(gram, words) {
+// The words that a character n-gram is in, with its share of each; without one, the nearest word. Words are in order.
+function shares(gram, run) {
+  const first = firstWhere(run, ([, end]) => end > gram[0]), last = firstWhere(run, ([start]) => start >= gram[1]);
+  const words = run.slice(Math.max(first - 1, 0), last + 1);
   const common = words.map(([start, end]) => Math.min(gram[1], end) - Math.max(gram[0], start));
   const total = common.reduce((sum, length) => sum + Math.max(0, length), 0);
   if (!total) return [[words[common.indexOf(largest(common))], 1]];

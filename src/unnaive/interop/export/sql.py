@@ -14,7 +14,7 @@ import numpy as np
 
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.interop.export.c_header import character_kinds
-from unnaive.interop.export.declared_parts import CannotExport
+from unnaive.interop.export.declared_parts import CannotExport, refuse_nul
 from unnaive.interop.export.portable import PortableModel, PortablePart
 from unnaive.interop.export.sql_dialects import DIALECTS, Dialect
 from unnaive.interop.export.sql_records import SELECT, TABLES, record_rows, record_source, record_terms
@@ -43,9 +43,7 @@ def _check(model: PortableModel) -> None:
             f"a table of the SQL export would have two columns called {twice!r}, because databases ignore case and the "
             "first is id; rename the field and train again, or export to js or c"
         )
-    nul = next((str(label) for label in model.classes if "\0" in str(label)), None)
-    if nul is not None:
-        raise CannotExport(f"databases store no NUL, which the class {nul!r} has; rename the class and train again")
+    refuse_nul(model.classes, "databases store no NUL")
 
 
 def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:
