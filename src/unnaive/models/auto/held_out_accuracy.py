@@ -23,6 +23,7 @@ class HeldOutAccuracy:
     effective  effective sample size: documents that share passages are right or wrong together
     share      the share of all documents that the models learnt from
     best       the accuracy if all of `seen_later` were right
+    unseen     the share of new documents of classes that no document has: these are not held out, and are wrong
     """
 
     n_docs: int
@@ -30,11 +31,12 @@ class HeldOutAccuracy:
     effective: float
     share: float
     best: float
+    unseen: float = 0.0
 
     @classmethod
     def of(
         cls, right: NDArray[np.bool_], group: Ids, share: float, seen_later: NDArray[np.bool_] | None = None,
-        weight: Floats | None = None, n_docs: int | None = None,
+        weight: Floats | None = None, n_docs: int | None = None, unseen: float = 0.0,
     ) -> HeldOutAccuracy:  # fmt: skip
         """Compute it from `right`, whether each row was classified correctly, and its group of shared passages.
 
@@ -57,12 +59,12 @@ class HeldOutAccuracy:
         sizes, sums = np.bincount(number, times), np.bincount(number, times * (right - p))
         n_groups = len(sums)
         if n_groups == len(right) and weight is None:
-            return cls(n, p, float(n), share, best)
+            return cls(n, p, float(n), share, best, unseen)
         if 0 < p < 1 and n_groups > 1:
             variance = dot(sums, sums) / float(sizes.sum()) ** 2 * n_groups / (n_groups - 1)
-            return cls(n, p, min(float(n), p * (1 - p) / variance), share, best)
+            return cls(n, p, min(float(n), p * (1 - p) / variance), share, best, unseen)
         # Kish (1965), Survey sampling: the effective number of groups of unequal sizes
-        return cls(n, p, min(float(n), float(sizes.sum() ** 2 / dot(sizes, sizes))), share, best)
+        return cls(n, p, min(float(n), float(sizes.sum() ** 2 / dot(sizes, sizes))), share, best, unseen)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -71,11 +73,17 @@ class HeldOutAccuracy:
         It is Wilson's interval for the held-out models, with a higher upper end: more training documents reduce the
         errors, but no faster than n^−½, so the errors at the upper end are multiplied by share^½. Short texts that
         only a model of all documents has seen count as right there. It does not hold for documents from another source
-        or from a later time.
+        or from a later time. A document that is alone in its class is not held out; it counts as a held-out document
+        that was wrong.
 
         >>> [round(end, 3) for end in HeldOutAccuracy(100, 0.9, 100.0, 0.64, 0.9).interval]     # Wilson's: .826 to .945
         [0.826, 0.956]
+        >>> [round(end, 3) for end in HeldOutAccuracy(100, 0.9, 100.0, 1.0, 0.9, 0.1).interval]     # of 111, 90 right
+        [0.727, 0.872]
         """
-        low, _ = wilson_interval(self.accuracy * self.effective, self.effective)
-        _, high = wilson_interval(self.best * self.effective, self.effective)
+        known = 1 - self.unseen
+        if known <= 0:
+            return 0.0, 1.0
+        low, _ = wilson_interval(self.accuracy * self.effective, self.effective / known)
+        _, high = wilson_interval(self.best * self.effective, self.effective / known)
         return low, 1 - (1 - high) * float(min(1.0, self.share)) ** FASTEST

@@ -342,6 +342,7 @@ class Auto(DocumentsModel):
         held_out = HeldOutAccuracy.of(
             scores.argmax(axis=1) == search.truth, order.groups()[held], share, seen_later,
             None if document_weight is None else document_weight[held], len(np.unique(order.document[held])),
+            float((np.bincount(targets) == 1).sum() / len(targets)),
         )  # fmt: skip
         sharing = order.passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)

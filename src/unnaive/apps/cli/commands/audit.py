@@ -207,11 +207,15 @@ def show_audit(audit: Audit) -> None:
         screen.print(f"\n{error_sentence(audit)}", markup=False)
     suspects = [finding for finding in audit.findings if finding.kind == "label-error"][:SHOWN]
     if suspects:
-        table = plain_table(">row", "label", "proposed", ">score", "text")
+        table = plain_table(">row", "label", "proposed", ">p(proposed)", "text")
         for finding in suspects:
             text = escape(shorten_text(finding.text, 60))
             table.add_row(
-                str(finding.row), escape(finding.label), escape(finding.proposed), f"{finding.score:.2f}", text
+                str(finding.row),
+                escape(finding.label),
+                escape(finding.proposed),
+                f"{finding.probability or 0.0:.2f}",
+                text,
             )
         screen.print(table)
     if audit.drift is not None:
