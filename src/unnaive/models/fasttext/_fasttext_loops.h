@@ -116,8 +116,8 @@ inline void exp_four(float* values, int64_t doubt, float (*exact)(float)) {
   sum = sum * r + 1.0 / 6;
   sum = sum * r + 0.5;
   const Doubles power = (sum * square + r) + 1.0;
-  const Whole bits = (Whole)power + ((Whole)shifted << 52);
-  const Whole rest = (bits & 0x1FFFFFFF) - 0x10000000;
+  const Bits bits = (Bits)power + ((Bits)shifted << 52);  // for numbers that are too large, any bits: `exact` decides
+  const Whole rest = (Whole)(bits & 0x1FFFFFFF) - 0x10000000;
   const Whole unsure = ((rest < doubt) & (rest > -doubt)) | ~((x > -87.0) & (x < 88.0));
   *reinterpret_cast<Four*>(values) = __builtin_convertvector((Doubles)bits, Four);
   if (unsure[0] | unsure[1] | unsure[2] | unsure[3])

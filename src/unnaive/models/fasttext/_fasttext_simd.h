@@ -12,6 +12,7 @@ typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double Doubles __attribute__((vector_size(32)));
 typedef int64_t Whole __attribute__((vector_size(32)));
+typedef uint64_t Bits __attribute__((vector_size(32)));
 
 constexpr size_t kLabels = 16;  // labels whose outputs are summed in parallel
 constexpr size_t kTexts = 6;    // texts that are scored together
