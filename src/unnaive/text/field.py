@@ -16,6 +16,9 @@ VECTOR = "vector"  # a list of numbers; "vector(384)" once its length is known
 TEXT = "text"  # "both", but "shared" for the last text field, which is usually the longest
 TEXT_KINDS = (TEXT, "shared", "own", "both")
 KINDS = (*TEXT_KINDS, "category", "number", "date", "characters", VECTOR)
+DAY_FIRST, COMMA = "day-first", "comma"
+STYLED = {"date": DAY_FIRST, "number": COMMA}  # how columns of a kind may be written, if not as in English
+_STYLED = re.compile(r"(date|number)\((day-first|comma)\)")
 _VECTOR = re.compile(r"vector\(([1-9]\d{0,6})\)")
 _NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 
@@ -27,9 +30,10 @@ class Field:
     name    its name in records
     kind    one of KINDS
     length  how many numbers its vectors have; 0 if that is not known yet, and for other kinds
+    style   how its cells are written, see STYLED; empty for 3/5/2024 in March and 1,234.5, and for other kinds
 
     >>> Field.of("topic", "vector(384)")
-    Field(name='topic', kind='vector', length=384)
+    Field(name='topic', kind='vector', length=384, style='')
     >>> str(Field.of("topic", "vector(384)")), Field("Production Budget", "number").key
     ('topic:vector(384)', 'Production_Budget')
     """
@@ -37,6 +41,7 @@ class Field:
     name: str
     kind: str
     length: int = 0
+    style: str = ""
 
     @classmethod
     def of(cls, name: str, kind: str) -> Field:
@@ -44,6 +49,9 @@ class Field:
         match = _VECTOR.fullmatch(kind)
         if match is not None:
             return cls(name, VECTOR, int(match[1]))
+        styled = _STYLED.fullmatch(kind)
+        if styled is not None and STYLED[styled[1]] == styled[2]:
+            return cls(name, styled[1], style=styled[2])
         return cls(name, choose(list(KINDS), kind, "kind of field"))
 
     @property
@@ -53,8 +61,8 @@ class Field:
 
     @property
     def shown_kind(self) -> str:
-        """The kind, with the length of vectors if it is known."""
-        return f"{VECTOR}({self.length})" if self.length else self.kind
+        """The kind, with the length of vectors if it is known, or how its cells are written."""
+        return f"{VECTOR}({self.length})" if self.length else f"{self.kind}({self.style})" if self.style else self.kind
 
     @property
     def is_text(self) -> bool:

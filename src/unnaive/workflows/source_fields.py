@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.data.fields.cell_styles import find_style
 from unnaive.io.formats import find_format
-from unnaive.text.field import TEXT, Field, Fields
+from unnaive.text.field import STYLED, TEXT, Field, Fields
 
 if TYPE_CHECKING:
     from unnaive.curation.labelling.label_log import LabelRecord
@@ -58,7 +59,27 @@ def settle_fields(
         kind: tuple(files.get(field.name, field.name) for field in columns.fields if field.kind == kind)
         for kind in FIXED_KINDS
     }
-    return replace(source, text=columns.texts, fields=None, **named), columns.fields
+    settled = replace(source, text=columns.texts, fields=None, **named)
+    fields = columns.fields
+    if source.fields == "auto":  # how cells are written is decided by the rows that the reader looks at
+        read, _ = look_for_fields(settled, labelled=labelled, unused=unused, vectors=vectors)
+        styles = {field.name: field.style for field in read.fields}
+        fields = tuple(replace(field, style=styles.get(field.name, field.style)) for field in fields)
+    _note_styles(settled, fields, feedback, labelled=labelled)
+    return settled, fields
+
+
+def _note_styles(source: DataFile, fields: Fields, feedback: Feedback, *, labelled: bool) -> None:
+    """Say how the cells of columns of dates and numbers are read, where they could be read in two ways."""
+    styled = [field for field in fields if field.kind in STYLED]
+    if not styled:
+        return
+    look = replace(source, options=source.options.as_look())
+    sample = next(look.inspections(labelled=labelled)).sample
+    for field in styled:
+        _, sentence = find_style(field.name, field.kind, sample.get(field.name, ()))
+        if sentence:
+            feedback.note(f"{source.name}: {sentence}")
 
 
 def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = True) -> None:

@@ -19,11 +19,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.data.fields.bad_values import BadRecord, BadValue, describe_value
+from unnaive.data.fields.cell_styles import find_style
 from unnaive.data.fields.column_kinds import is_text_name, profile_column
 from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
 from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record_columns
@@ -31,6 +33,8 @@ from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, rea
 from unnaive.data.missing_values import is_missing_value
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.field import (
+    COMMA,
+    STYLED,
     VECTOR,
     Field,
     field_kinds,
@@ -83,7 +87,7 @@ def _encode_column(field: Field, column: Iterable[Any]) -> list[str]:
     if field.kind == VECTOR:
         vectors = encode_vectors(values, field.name, field.length, is_missing)
         return [start + (UNIT + MISSING_UNIT if vector is None else vector) for vector in vectors]
-    encode = _encode_text if field.is_text else _cached_encoder(field.kind)
+    encode = _encode_text if field.is_text else _cached_encoder(field.kind, field.style)
     sections: list[str] = []
     try:
         for value in values:
@@ -97,17 +101,17 @@ def _encode_column(field: Field, column: Iterable[Any]) -> list[str]:
     return sections
 
 
-def _cached_encoder(kind: str) -> Callable[[Any], str]:
+def _cached_encoder(kind: str, style: str) -> Callable[[Any], str]:
     """Encode values of a fixed kind; repeated scalars are encoded once."""
     cache: dict[Any, str] = {}
 
     def encode(value: Any) -> str:
         if not isinstance(value, _CACHED):
-            return _encode_value(value, kind)
+            return _encode_value(value, kind, style)
         same = type(value), value  # the type too, since 1, 1.0 and True are equal
         section = cache.get(same)
         if section is None:
-            section = _encode_value(value, kind)
+            section = _encode_value(value, kind, style)
             if len(cache) < MOST_KNOWN:
                 cache[same] = section
         return section
@@ -125,11 +129,11 @@ def _encode_text(value: Any) -> str:
     raise BadValue(f"of the type {type(value).__name__}", "give a str")
 
 
-def _encode_value(value: Any, kind: str) -> str:
+def _encode_value(value: Any, kind: str, style: str) -> str:
     """The value as people see it, then its terms."""
     if is_missing(value) and not (kind == "category" and isinstance(value, str) and value.strip()):
         return UNIT + MISSING_UNIT
-    shown, *units = FIXED_KINDS[kind](value)
+    shown, *units = FIXED_KINDS[kind](_in_one_style(value, style))
     return UNIT.join([_BAD.sub(" ", shown).strip(), *units])
 
 
@@ -158,6 +162,17 @@ def finest_unit(value: Any, kind: str) -> str:
     """
     number = read_number(value) if kind == "number" and not is_missing(value) else None
     return str(value).strip() if number is None else _number_parts(number)[-1]
+
+
+def _in_one_style(value: Any, style: str) -> Any:
+    """A cell of a field with a style as a value that can be read in one way only."""
+    if not style or not isinstance(value, str):
+        return value
+    if style == COMMA:
+        number = read_number(value, comma=True)
+        return value if number is None else number
+    parsed = parse_date(value, day_first=True)
+    return value if parsed is None else write_moment(parsed[0], timed=parsed[1])
 
 
 def _category_parts(value: Any) -> list[str]:
@@ -255,16 +270,23 @@ def as_documents(values: Any, fields: Sequence[Field] | None) -> list[str] | tup
 
 
 def with_lengths(fields: Any, records: Any) -> dict[str, str]:
-    """The fields with their kinds; the kind of a vector gets the number of dimensions in the records.
+    """The fields with their kinds: vectors get their number of dimensions, dates and numbers how they are written.
 
     >>> with_lengths({"body": "text", "topic": "vector"}, [{"body": "a", "topic": [0.5, 1]}])
     {'body': 'text', 'topic': 'vector(2)'}
     """
     known = read_fields(fields) or ()
     kinds, lengths = field_kinds(known), vector_lengths(known)
-    if all(lengths.values()):
+    styled = [field for field in known if field.kind in STYLED and not field.style]
+    if all(lengths.values()) and not styled:
         return kinds
     columns = record_columns(records)
+    if columns is not None:
+        for field in styled:
+            style, _ = find_style(field.name, field.kind, list(find_column(columns, field.name) or ()))
+            kinds[field.name] = replace(field, style=style).shown_kind
+    if all(lengths.values()):
+        return kinds
     if columns is None:
         raise BadData(f"fields need records, but {type(records).__name__} came; {NEED_RECORDS}")
     return kinds | {

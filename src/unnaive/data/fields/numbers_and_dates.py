@@ -17,6 +17,7 @@ _GROUPED = tuple(  # (numbers with separators between thousands, their decimal s
         ("[-+]?\\d{1,3}(?:\\.\\d{3}){2,}", ","),
     )
 )
+_SWAPPED = str.maketrans(",.", ".,")
 _NO_DIGIT = re.compile(r"[^\d+-]")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -31,15 +32,18 @@ _DATES = tuple(
         r"(?:[a-z]{3,9},? )?(?P<name>[a-z]{3})[a-z]*\.? (?P<day>\d{1,2}),? (?P<year>\d{4})",
     )
 )
+_NUMERIC = _DATES[2]
 
 
-def read_number(value: Any) -> float | None:
-    """The number in a cell; None if there is none.
+def read_number(value: Any, *, comma: bool = False) -> float | None:
+    """The number in a cell; None if there is none. With `comma`, the comma is the decimal sign where it is not evident.
 
     >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
     [1.0, 1234.5, 3.5, 12.0, 5.0, None]
     >>> [read_number(value) for value in ("1.234,56", "1.234.567", "12,34,567.8", "1 234,5", "1.234")]
     [1234.56, 1234567.0, 1234567.8, 1234.5, 1.234]
+    >>> [read_number(value, comma=True) for value in ("1.234,56", "1.234", "1,234", "12.5", 1.234)]
+    [1234.56, 1234.0, 1.234, 12.5, 1.234]
     """
     if not isinstance(value, str):
         try:
@@ -47,6 +51,8 @@ def read_number(value: Any) -> float | None:
         except (TypeError, ValueError, OverflowError):
             return None
     text = value.strip().strip("$€£%").strip()
+    if comma:
+        text = text.translate(_SWAPPED)
     with suppress(ValueError):
         return float(text)
     point = next((point for pattern, point in _GROUPED if pattern.fullmatch(text)), None)
@@ -68,8 +74,8 @@ def find_interval(number: float, parts: int) -> str:
     return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
 
 
-def parse_date(value: Any) -> tuple[datetime, bool] | None:
-    """(the date in a cell, whether it has a time); None if there is no date. In 3/5/2024 the month comes first.
+def parse_date(value: Any, *, day_first: bool = False) -> tuple[datetime, bool] | None:
+    """(the date in a cell, whether it has a time); None if there is no date. 3/5/2024 is in March unless `day_first`.
 
     >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
     ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
@@ -86,7 +92,13 @@ def parse_date(value: Any) -> tuple[datetime, bool] | None:
         return None
     text = " ".join(str(value).split())  # also a Period of pandas
     matches = (pattern.fullmatch(text) for pattern in _DATES)
-    return next((moment for match in matches if match and (moment := _moment(match.groupdict()))), None)
+    parts = (_swap(match.groupdict()) if day_first and match.re is _NUMERIC else match.groupdict()
+             for match in matches if match)  # fmt: skip
+    return next((moment for part in parts if (moment := _moment(part))), None)
+
+
+def _swap(parts: dict[str, str | None]) -> dict[str, str | None]:
+    return parts | {"month": parts["day"], "day": parts["month"]}
 
 
 def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:

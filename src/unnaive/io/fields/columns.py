@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
+from unnaive.base.open_files import STDIN
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.column_kinds import LABEL_NAMES, TEXT_NAMES, Profile
 from unnaive.data.fields.field_choice import arrange_fields
@@ -257,7 +258,9 @@ class _ColumnChooser:
                 "name it once"
             )
         try:
-            return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
+            # what is read from stdin is not looked at before the fields of the model are settled
+            sample = {} if STDIN in self.request.paths else self.sample
+            return arrange_fields(texts, with_lengths(kinds, sample)) if kinds else ()
         except BadRecord as problem:
             raise problem.at(f"row {problem.row + 1} of {self.source}") from None
 
