@@ -9,7 +9,7 @@ import pytest
 from unnaive import TextClassifier
 
 TABLE = "text,label\n" + "good ball,sport\nfair vote,politics\n" * 20
-FINDINGS = "kind,row,label,proposed,action,accept,text\nlabel-error,1,sport,politics,relabel,yes,good ball\n"
+FINDINGS = "kind,row,label,proposed,action,accept,bulk,text\nlabel-error,1,sport,politics,relabel,yes,,good ball\n"
 pytestmark = pytest.mark.slow
 
 
