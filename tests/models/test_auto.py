@@ -666,7 +666,7 @@ class TestNearCopies:
         assert max(row["accuracy"] for row in report["tried"]) < 0.55
 
 
-def test_small_classes_are_divided_at_random_as_for_every_model(monkeypatch):
+def test_small_classes_are_divided_at_random(monkeypatch):
     """With 8 documents of each class spread evenly, 90 % sets of ten intents of Banking77 covered 89 %."""
     seen = []
 

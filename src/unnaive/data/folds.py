@@ -68,15 +68,15 @@ def fold_strata(Y: Any) -> tuple[Ids, int]:
     return pool_rare_classes(rarest_classes(Y))
 
 
-def pool_rare_classes(strata: Ids) -> tuple[Ids, int]:
-    """The strata with all of fewer than STRATUM documents joined, and the number of the joined one, or −1.
+def pool_rare_classes(strata: Ids, fewer_than: int = STRATUM) -> tuple[Ids, int]:
+    """The strata with all of fewer documents joined, and the number of the joined one, or −1.
 
     >>> strata, pooled = pool_rare_classes(np.repeat([0, 1, 2], [27, 50, 28]))
     >>> strata.tolist() == [2] * 27 + [1] * 50 + [2] * 28, pooled
     (True, 2)
     """
     sizes = np.bincount(strata)
-    few = np.flatnonzero((sizes > 0) & (sizes < STRATUM))
+    few = np.flatnonzero((sizes > 0) & (sizes < fewer_than))
     if len(few) < 2 or sizes[few].sum() < STRATUM:
         return strata, -1
     pooled = int(few.max())
