@@ -27,6 +27,7 @@ def units(field, value):
     return encode_records({"x": [value]}, [Field.of("x", field)])[0].split("\x1f")[1:]
 
 
+@pytest.mark.slow
 def test_the_day_comes_first_in_all_dates_if_it_does_in_one(tmp_path):
     trained = train(write(tmp_path / "d.csv", ["12/05/2024", "13/05/2024"]), "date")
     assert trained.classifier.fitted_.token_rule.field_kinds["x"] == "date(day-first)"
@@ -45,6 +46,7 @@ def columns_of(trained):
     return trained_columns(trained.classifier.fitted_)
 
 
+@pytest.mark.slow
 def test_the_comma_is_the_decimal_sign_of_all_numbers_if_it_is_of_one(tmp_path):
     trained = train(write(tmp_path / "d.csv", ["1.234", "1.234,56"]), "number")
     assert trained.classifier.fitted_.token_rule.field_kinds["x"] == "number(comma)"
@@ -52,6 +54,7 @@ def test_the_comma_is_the_decimal_sign_of_all_numbers_if_it_is_of_one(tmp_path):
     assert [units("number(comma)", value)[0] for value in ("1.234", "1,234", 1.234)] == ["1234", "1.234", "1.234"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "values", "sentence"),
     [
@@ -82,6 +85,7 @@ def test_other_columns_are_read_as_in_english_and_doubts_are_said(kind, values, 
     assert bool(said) == bool(sentence)
 
 
+@pytest.mark.slow
 def test_a_style_is_part_of_a_kind_and_no_export_has_it(tmp_path):
     assert [str(field) for field in read_fields(["x:date(day-first)", "y:number(comma)"])] == [
         "x:date(day-first)", "y:number(comma)"

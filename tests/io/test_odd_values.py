@@ -258,6 +258,7 @@ def test_a_text_that_begins_like_bzip2_is_a_text(tmp_path):
     assert list(batch.texts) == ["BZh is a start"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("ns", "Mars/Phobos"), pa.date32()])
 def test_times_that_python_cannot_hold_are_written_to_parquet_as_they_are(tmp_path, kind):
     values = pa.array([2**30, None, 1], pa.int32()).cast(pa.int64() if kind != pa.date32() else pa.int32()).cast(kind)
@@ -272,6 +273,7 @@ def test_times_that_python_cannot_hold_are_written_to_parquet_as_they_are(tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_a_column_that_only_a_later_file_has_is_written_as_json_or_refused(tmp_path):
     classifier = TextClassifier("multinomial").fit(["red", "blue"], ["a", "b"])
     paths = [written(tmp_path / "a.csv", "text,n\nred,1\n"), written(tmp_path / "b.csv", "text,z,n\nblue,zz,2\n")]
