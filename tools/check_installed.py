@@ -18,7 +18,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NATIVE_TESTS = ["text/test_kernel.py", "text/test_characters.py", "data/test_products.py", "models/test_dual.py",
+NATIVE_TESTS = ["text/test_kernel.py", "text/test_characters.py", "base/test_elementary.py", "data/test_products.py",
+                "data/test_dense_products.py", "models/test_dual.py",
                 "models/test_native_borders.py", "io/test_csv_lines.py", "scaleout/test_scratch.py",
                 "classifier/test_checksums.py", "base/test_system.py"]  # fmt: skip
 

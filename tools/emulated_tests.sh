@@ -43,6 +43,6 @@ arm tests/support/life_of_a_model.py "$work/life-arm" --rounded >"$work/life-arm
 cmp "$work/life-arm.txt" "$work/life-here.txt"
 echo "a model lived the same life: answers, measures and counts as on $(uname -m), weights to 12 digits"
 if [ $# -eq 0 ]; then
-  set -- tests/text/test_kernel.py tests/io/test_csv_lines.py tests/data/test_products.py tests/models/test_dual.py tests/scaleout/test_scratch.py tests/classifier/test_checksums.py tests/models/test_fasttext.py
+  set -- tests/text/test_kernel.py tests/io/test_csv_lines.py tests/base/test_elementary.py tests/data/test_products.py tests/data/test_dense_products.py tests/models/test_dual.py tests/scaleout/test_scratch.py tests/classifier/test_checksums.py tests/models/test_fasttext.py
 fi
 arm -m pytest -q -p no:cacheprovider -m "not slow" --hypothesis-profile=quick "$@"

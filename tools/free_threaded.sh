@@ -39,6 +39,6 @@ done
 export PYTHON_GIL=0
 cd tests # the installed package, not the sources beside it
 exec "../$venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" --hypothesis-profile=quick \
-  text/test_free_threading.py classifier/test_threads.py text/test_kernel.py text/test_counting.py text/test_characters.py data/test_products.py \
+  text/test_free_threading.py classifier/test_threads.py text/test_kernel.py text/test_counting.py text/test_characters.py base/test_elementary.py data/test_products.py data/test_dense_products.py \
   models/test_dual.py models/test_gis.py models/test_or_gate.py scaleout/test_scratch.py models/test_native_borders.py models/test_paths.py io/test_batches.py \
   io/test_csv_lines.py data/test_text_hashes.py data/test_running_sums.py laws "$@"

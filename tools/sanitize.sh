@@ -26,7 +26,7 @@ address() {
   build address address,undefined
   export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/text/test_kernel.py \
-    tests/text/test_counting.py tests/data/test_products.py tests/models/test_native_borders.py tests/models/test_paths.py tests/models/test_gis.py \
+    tests/text/test_counting.py tests/base/test_elementary.py tests/data/test_products.py tests/data/test_dense_products.py tests/models/test_native_borders.py tests/models/test_paths.py tests/models/test_gis.py \
     tests/models/test_dual.py tests/io/test_batches.py tests/models/test_or_gate.py tests/io/test_csv_lines.py tests/data/test_text_hashes.py \
     tests/data/test_running_sums.py tests/io/test_folder_ahead.py tests/models/test_fasttext.py \
     tests/interop/test_fasttext_interface.py tests/models/test_native_fuzz.py tests/text/test_tf_idf_scoring.py tests/text/test_kernel_counts.py tests/text/test_mail.py tests/classifier/test_sums_only.py \
