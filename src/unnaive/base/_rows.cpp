@@ -167,8 +167,7 @@ uint64_t checksum(Vector<uint8_t> data, bool wide) {
 
 NB_MODULE(_rows, m) {
   set_leak_report();
-  m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a,
-        "closed"_a);
+  m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a, "closed"_a);
   m.def("json_lines", &unnaive::json_lines, "data"_a, "wanted"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);
