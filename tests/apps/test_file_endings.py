@@ -20,7 +20,7 @@ ROWS = [
     {"text": "ball ball", "label": "sport"},
     {"text": "vote vote party", "label": "politics"},
 ]
-FINDINGS = "kind,row,label,proposed,action,accept\nduplicate,3,sport,,drop,yes\n"
+FINDINGS = "kind,row,label,proposed,action,accept,bulk\nduplicate,3,sport,,drop,yes,\n"
 PACKED = tuple(one for one in TABLES if ENDINGS[one].packed)
 WRITTEN = (*TABLES, *(ending + ".gz" for ending in PACKED), *(".csv" + packing for packing in PACKINGS))
 REFUSED = (".xyz", ".xlsx", ".txt", ".db", ".html", ".model", ".orc", ".xyz.gz", ".csv.7z")
