@@ -20,6 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unnaive import TextClassifier
+from unnaive.apps.cli.main import exit_code
+
 MESSY = Path(__file__).parents[1] / "messy" / "files"
 ROWS = [("red ball", "a"), ("blue vote", "b"), ("red goal", "a"), ("blue law", "b")]
 A, B = ("a",), ("b",)
@@ -349,3 +352,28 @@ ODD_INPUTS = [
       "From x\nSubject: again\n\nblue\n" for x in "ab"}), rows=[("", A)] * 2 + [("", B)] * 2),
     I("no file", lambda folder: folder / "nothing.csv", sentence="no file or folder called", plain="no file or folder"),
 ]  # fmt: skip
+
+
+def save_small_model(folder):
+    """A model of two classes, red and blue."""
+    TextClassifier("multinomial").fit(["red ball", "blue vote"], ["a", "b"]).save(folder / "m.model")
+    return folder / "m.model"
+
+
+def paths_of(given, folder):
+    """The paths of an input, made in the folder."""
+    made = given.make(folder)
+    return made if isinstance(made, list) else [made]
+
+
+def command_runner(capture):
+    """A function that runs a command without a traceback: (exit code, stdout, stderr)."""
+
+    def command(*words):
+        capture.readouterr()
+        code = exit_code([str(word) for word in words])
+        captured = capture.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return command

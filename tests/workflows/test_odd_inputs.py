@@ -5,10 +5,8 @@ import re
 from collections import Counter
 
 import pytest
-from support.odd_inputs import ODD_INPUTS
+from support.odd_inputs import ODD_INPUTS, command_runner, paths_of, save_small_model
 
-from unnaive import TextClassifier
-from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.model_file import load_model
 from unnaive.io.datafiles import DataFile
@@ -23,26 +21,12 @@ IN_FILTER = {"is a list; expected a string": "has a list under 'text', not a tex
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.model"
-    TextClassifier("multinomial").fit(["red ball", "blue vote"], ["a", "b"]).save(path)
-    return path
+    return save_small_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture
 def run(capsys):
-    def command(*words):
-        capsys.readouterr()
-        code = exit_code([str(word) for word in words])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    return command
-
-
-def paths_of(given, folder):
-    made = given.make(folder)
-    return made if isinstance(made, list) else [made]
+    return command_runner(capsys)
 
 
 def refused(outcome, sentence):
