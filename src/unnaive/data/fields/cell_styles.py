@@ -15,10 +15,9 @@ from unnaive.text.field import COMMA, DAY_FIRST
 
 _DATE = re.compile(r"\s*(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d{2})(?!\d).*", re.DOTALL)
 _SIGNS = "$€£% \t\n"
-_WITH_COMMA = re.compile(
-    r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|0,\d+|\d+,(?:\d{1,2}|\d{4,})|\d{4,},\d+)"
-)  # 1.234,56 and 3,5
-_WITH_POINT = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+\.\d+|0\.\d+|\d+\.(?:\d{1,2}|\d{4,})|\d{4,}\.\d+)")
+# 1.234,56 and 3,5; \A, since a search would begin again at every sign
+_WITH_COMMA = re.compile(r"\A[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|0,\d+|\d+,(?:\d{1,2}|\d{4,})|\d{4,},\d+)")
+_WITH_POINT = re.compile(r"\A[-+]?(?:\d{1,3}(?:,\d{3})+\.\d+|0\.\d+|\d+\.(?:\d{1,2}|\d{4,})|\d{4,}\.\d+)")
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")  # 1.234
 
 

@@ -129,7 +129,7 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     def parse(block: Bytes, first: bool) -> Any:
         return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
 
-    return _parsed(table.source, table.options, names, parse, native.csv_rows_end, separator_line)
+    return _parsed(table.source, table.options, names, parse, csv_rows_end, separator_line)
 
 
 def json_line_columns(
