@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -129,6 +130,16 @@ def answers(server: Running) -> bool:
         return False
 
 
+def wait_until_closed(server: Running) -> bool:
+    """Whether new connections get no answer any more, within half a minute: a busy machine hears a signal late."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if not answers(server):
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def test_the_end_finishes_what_was_begun(model_file: Path) -> None:
     """SIGTERM in the middle of a stream: the rest of it is still answered, and what was taught is in the file."""
     texts = tickets()[0][:40]
@@ -142,7 +153,7 @@ def test_the_end_finishes_what_was_begun(model_file: Path) -> None:
         url = f"http://127.0.0.1:{server.port}/v1/models/tickets/teach"
         assert httpx.post(url, json=body, headers=WITH_TOKEN, timeout=300).json()["version"] == 1
         server.process.send_signal(signal.SIGTERM)
-        assert any(not answers(server) for _ in range(200))  # nothing new is accepted
+        assert wait_until_closed(server)  # nothing new is accepted
         client.sendall(chunk(texts[20:]) + b"0\r\n\r\n")
         while more := client.recv(1 << 16):
             data += more
