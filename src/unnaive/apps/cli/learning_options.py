@@ -10,7 +10,7 @@ from unnaive.apps.common.shared_options import parse_select
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 LEARNING = "Learning"  # heading in the help
-ONLY_PYTHON = ("multilabel",)  # on the command line, several labels in a cell say so
+ONLY_PYTHON = ("multilabel",)  # the command line sees it in the data: cells with several labels
 NAMES = {"n_jobs": "threads", "random_state": "seed"}  # parameters with other names than the option
 
 
