@@ -49,8 +49,9 @@ def test_naive_bayes_is_more_robust_than_some(tables):
 
 
 def test_breakevens_of_slide_56_b_come_out_by_the_methods_of_their_authors(tables):
-    """Mean distance over the ten classes: naive Bayes 4.3 points (7.0 with all terms), kNN 3.3."""
-    for column in ("NB", "kNN"):
+    """Of ten bands NB, kNN and SVM reach all, trees 7, Find Similar 6; mean distances 1.9 to 2.4, 5.0 and 9.1."""
+    reached = {"NB": 10, "kNN": 9, "SVM": 10, "trees": 7, "Rocchio": 6}
+    for column, least in reached.items():
         cells = [cell for cell in tables["b"].cells if cell.column == column][:10]
-        assert sum(abs(cell.difference) for cell in cells) / 10 < 5
-        assert sum(cell.mark == REPRODUCED for cell in cells) >= 8
+        assert sum(cell.mark == REPRODUCED for cell in cells) >= least, column
+        assert sum(abs(cell.difference) for cell in cells) / 10 < (10 if column == "Rocchio" else 5.5), column

@@ -6,6 +6,8 @@ a paper share them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,21 +29,35 @@ FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))
 
 TOKEN_RULES: dict[str, TokenRule] = {
     "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
+    "joachims": TokenRule(min_length=1, digits=True, stopwords="smart", stem="porter"),
     "unstemmed": TokenRule(min_length=2, digits=False, stopwords="smart"),
     "maxent-bridge": TokenRule(min_length=1, digits=False, stopwords="smart", message="body"),
     "maxent-bridge-unstopped": TokenRule(min_length=1, digits=True, message="body"),
     "maxent-bridge-letters": TokenRule(min_length=1, digits=False, message="body"),
-    "maxent-bridge-pages": TokenRule(min_length=1, digits=False, stopwords="smart", html=True),
+    "maxent-bridge-pages": TokenRule(min_length=1, digits=False, stopwords="smart", strip_html=True),
+    "maxent-bridge-tagged-pages": TokenRule(min_length=1, digits=False, stopwords="smart", strip_html=True),
     "maxent-bridge-prepared": TokenRule(min_length=1, digits=True),
     "higher-order": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball"),
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=True, stopwords="tr", stem="snowball"),
-    "higher-order-pages": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball", html=True),
+    "higher-order-pages": TokenRule(min_length=2, digits=True, stopwords="smart", stem="snowball", strip_html=True),
     "hierarchical": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS),
     "hierarchical-stemmed": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS, stem="porter"),
     "words": TokenRule(min_length=2, digits=True),
-    "words-pages": TokenRule(min_length=2, digits=True, html=True),
+    "words-pages": TokenRule(min_length=2, digits=True, strip_html=True),
     "words-turkish": TokenRule("tr", min_length=2, digits=True),
 }
+
+
+def tag_digits(text: str) -> str:
+    """Every run of digits as a word that says how many there are, so that numbers of a kind are one term.
+
+    >>> tag_digits("CS 101, call 555-1234")
+    'CS  digitsXXX , call  digitsXXX - digitsXXXX '
+    """
+    return re.sub(r"\d+", lambda match: f" digits{'X' * len(match[0])} ", text)
+
+
+TEXT_EDITS: dict[str, Callable[[str], str]] = {"maxent-bridge-tagged-pages": tag_digits}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +104,10 @@ def _prepare(run: PaperRun, collection: str, rule: str, view: str | None, split:
     run.tell(f"counting the terms of {count_noun(len(corpus), 'document')}")
     classes = corpus.classes
     parts = np.asarray(corpus.split) if split and corpus.split is not None else None
+    edit = TEXT_EDITS.get(rule)
+    texts = corpus.texts if edit is None else [edit(text) for text in corpus.texts]
     counter = TextCounter(TOKEN_RULES[rule])
     if parts is not None:  # the training documents define the vocabulary; the others are then read with it
-        counter.count([text for text, part in zip(corpus.texts, parts, strict=True) if part == "train"], grow=True)
-    X = counter.count(corpus.texts, grow=parts is None)
+        counter.count([text for text, part in zip(texts, parts, strict=True) if part == "train"], grow=True)
+    X = counter.count(texts, grow=parts is None)
     return PreparedData(X, label_matrix(corpus.labels, classes), classes, counter.vocabulary, parts)

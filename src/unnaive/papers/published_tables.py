@@ -67,10 +67,12 @@ class PublishedTable:
     values[row][column] are the printed figures, None if there are none. `models` names the classifier of a row or
     column. `bands` are the expected ranges of our values. `tolerance` defines a band of ± that much around every
     published value without a band of its own, `tolerance_in_spreads` one in printed standard deviations, and
-    `tolerances` those of single cells. `reasons` say why ours may differ, and `evidence` names the cell whose figure of
-    ours shows it; `doubts` say why a printed value cannot be trusted, `inferred` how a value that is not printed was
-    derived; `unavailable` lists rows or columns without data. `repeats` lists rows and columns, or all with "*", whose
-    printed figures also occur elsewhere: they are marked only there, so that every printed figure has one mark.
+    `tolerances` those of single cells. `documents` and `document_errors` are by column the number of documents of a
+    share, and two standard errors of another measure over bootstrap samples of documents. `reasons` say why ours may
+    differ, and `evidence` names the cell whose figure of ours shows it; `doubts` say why a printed value cannot be
+    trusted, `inferred` how a value that is not printed was derived; `unavailable` lists rows or columns without data.
+    `repeats` lists rows and columns, or all with "*", whose printed figures also occur elsewhere: they are marked only
+    there, so that every printed figure has one mark.
     """
 
     number: str
@@ -91,6 +93,7 @@ class PublishedTable:
     tolerance_in_spreads: tuple[float, Source] | None = None
     tolerances: dict[CellPosition, tuple[float, Source]] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
+    document_errors: dict[str, float] = field(default_factory=dict)
     reasons: dict[CellPosition, str] = field(default_factory=dict)
     evidence: dict[CellPosition, CellPosition] = field(default_factory=dict)
     doubts: dict[CellPosition, str] = field(default_factory=dict)
@@ -154,7 +157,9 @@ class PublishedTable:
         return self.tolerances.get((row, column), self.tolerance)
 
     def _document_error(self, row: str, column: str) -> float:
-        """Two standard errors in % of a published share in %, from the number of documents; 0 if that is not given."""
+        """Two standard errors from the documents: of a share in %, from their number, or measured; 0 if neither."""
+        if column in self.document_errors:
+            return self.document_errors[column]
         share, n = (self.theirs(row, column) or 0.0) / 100, self.documents.get(column)
         return 0.0 if n is None else 200 * math.sqrt(share * (1 - share) / n)
 
@@ -169,7 +174,8 @@ class Paper:
     """A source, its claims and its tables.
 
     `data` describes each collection, `missing` what was not available, `choices` what the paper does not say and we had
-    to choose, `contradictions` where it contradicts itself, `tries` what was tried to come nearer.
+    to choose, `contradictions` where it contradicts itself, `tries` what was tried to come nearer, `tried` the same in
+    figures: rows of (what was tried, for which figure, the printed one, ours, and ours with it).
     """
 
     key: str
@@ -183,6 +189,7 @@ class Paper:
     choices: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     tries: tuple[str, ...] = ()
+    tried: tuple[tuple[str, ...], ...] = ()
 
     def select_tables(self, number: str | None) -> tuple[PublishedTable, ...]:
         """The tables of that number or id, all by default."""
@@ -228,7 +235,8 @@ def read_paper(key: str) -> Paper:
     tables = tuple(_read_table(_fill_entry(entry, content["table"]), sources) for entry in content["table"])
     lists = {name: tuple(about.get(name, ())) for name in (*PAPER_LISTS, "notes")}
     claims = read_claims(content.get("claim", ()), tables)
-    return Paper(about["key"], about["title"], about["source"], tables=tables, claims=claims, **lists)
+    tried = tuple(tuple(map(str, row)) for row in about.get("tried", ()))
+    return Paper(about["key"], about["title"], about["source"], tables=tables, claims=claims, tried=tried, **lists)
 
 
 def _read_source(name: str, words: str) -> Source:
@@ -275,6 +283,7 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
         }
         | _breakeven_tolerances(entry, values, sources),
         documents=_read_documents(entry.get("documents", {}), columns),
+        document_errors=entry.get("document_errors", {}),
         reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
         evidence={
             (row, column): (line[3], line[4])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from unnaive.evaluation.grids import fitting
 from unnaive.evaluation.reports import html_page as html
+from unnaive.papers.claims import CLAIM_FAILS, CLAIM_HOLDS, CLAIM_PARTLY
 from unnaive.papers.comparison import (
     SYMBOLS,
     UNEXPLAINED,
@@ -83,11 +86,13 @@ def tables_as_text(comparison: TableComparison, *, width: int = 110) -> str:
     return "\n".join([_head(table), *blocks, *notes, *(f"  {note}" for note in table.notes), *sources])
 
 
+CLAIM_MARKS = {CLAIM_HOLDS: "that hold", CLAIM_PARTLY: "in part", CLAIM_FAILS: "that fail"}
 CLAIM_COLUMNS = ("claim", "published", "ours", "")
 CLAIM_RULE = (
     "In how many cells a claim holds, and the mean gap between first and last. ✓ it holds for ours in more than half "
     "of the cells and in the mean, ≈ in one of the two, ✗ in neither."
 )
+TRIED_COLUMNS = ("tried", "for the figure", "printed", "on this page", "with it")
 DIFFERENCE_COLUMNS = ("table", "marked", *SYMBOLS.values(), "mean of ours − theirs")
 
 
@@ -111,11 +116,28 @@ def difference_rows(comparisons: Sequence[TableComparison]) -> list[tuple[str, .
     return rows
 
 
-def summary_as_text(paper: Paper, comparisons: Sequence[TableComparison]) -> str:
-    """The claims and the differences of the tables for a terminal."""
-    claims, differences = claim_rows(paper, comparisons), difference_rows(comparisons)
+def claims_line(paper: Paper, comparisons: Sequence[TableComparison]) -> str:
+    """How many claims hold for our figures, in one line."""
+    marks = Counter(found.mark for found in claim_comparisons(paper, comparisons))
+    counted = "; ".join(f"{words} {mark} {marks[mark]}" for mark, words in CLAIM_MARKS.items())
+    return f"Claims {counted}" + (f"; not measured {marks['']}" if marks[""] else "")
+
+
+def summary_as_text(paper: Paper, comparisons: Sequence[TableComparison], *, width: int = 110) -> str:
+    """The claims and the differences of the tables for a terminal; claims that were not measured are left out."""
+    differences = difference_rows(comparisons)
+    measured = [found for found in claim_comparisons(paper, comparisons) if found.mark]
+    claims = [
+        line
+        for found in measured
+        for line in (
+            *wrap(found.claim.text, width, initial_indent=f"  {found.mark} ", subsequent_indent="    "),
+            f"    published {found.theirs}; ours {found.ours}",
+        )
+    ]
     blocks = [
-        *(["Claims", _text_grid([CLAIM_COLUMNS, *claims]), CLAIM_RULE, ""] if claims else []),
+        *([claims_line(paper, comparisons), *claims, ""] if paper.claims else []),
+        *([*wrap(CLAIM_RULE, width), ""] if measured else []),
         *(["Tables", _text_grid([DIFFERENCE_COLUMNS, *differences]), ""] if differences else []),
         *(
             ["The paper contradicts itself", *(f"  {text}" for text in paper.contradictions)]
@@ -189,6 +211,7 @@ def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run
         _bullets("Where the paper contradicts itself", paper.contradictions),
         _bullets("What the paper does not say, and we chose", paper.choices),
         _bullets("What was tried to come nearer", paper.tries),
+        *([_markdown_grid([TRIED_COLUMNS, *paper.tried])] if paper.tried else []),
         _bullets("What ran", paper.notes),
         _bullets("Data", paper.data),
         _bullets("Data that is not available", paper.missing),
@@ -320,6 +343,7 @@ def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Pa
         "contradictions": list(paper.contradictions),
         "choices": list(paper.choices),
         "tries": list(paper.tries),
+        "tried": [dict(zip(TRIED_COLUMNS, row, strict=True)) for row in paper.tried],
         "claims": [
             dict(zip(("claim", "published", "ours", "mark"), row, strict=True))
             for row in claim_rows(paper, comparisons)

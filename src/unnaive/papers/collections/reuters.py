@@ -48,14 +48,14 @@ TAG = re.compile(r"</?(?:TITLE|BODY)>")
 CONTROL = re.compile(r"&#\d+;|[\x00-\x08\x0b-\x1f\x7f]")  # all numeric entities there are name control characters
 
 
-def parse_stories(sgml: str, *, literal: bool = False) -> list[Story]:
-    """The stories of one file's text, in order; `literal` as in `literal_text`.
+def parse_stories(sgml: str, read_text: Callable[[str], str] | None = None) -> list[Story]:
+    """The stories of one file's text, in order; `read_text` reads the text of a REUTERS element, as `story_text` does.
 
     >>> parse_stories('<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CSECS="9" NEWID="7"><TOPICS><D>tin</D></TOPICS>'
     ...         '<TEXT>&#2;<TITLE>TIN &amp; CO</TITLE><BODY>Up &lt;5. Reuter &#3;</BODY></TEXT></REUTERS>')
     [Story(id='7', judged='YES', lewis='TRAIN', topics=('tin',), text='TIN & CO\\nUp <5. Reuter')]
     """
-    return [parse_story(match[1], match[2], literal_text if literal else story_text) for match in STORY.finditer(sgml)]
+    return [parse_story(match[1], match[2], read_text or story_text) for match in STORY.finditer(sgml)]
 
 
 def parse_story(attributes: str, content: str, read_text: Callable[[str], str]) -> Story:
@@ -66,15 +66,22 @@ def parse_story(attributes: str, content: str, read_text: Callable[[str], str]) 
 
 
 def story_text(content: str) -> str:
-    """Title and body, one below the other; the whole text if the story was not split up (TYPE="UNPROC")."""
+    """Title and body, one below the other."""
+    return "\n".join(part for part in (title_text(content), body_text(content)) if part)
+
+
+def title_text(content: str) -> str:
+    """The title; empty if the story was not split up (TYPE="UNPROC")."""
+    match = TEXT.search(content)
+    return "" if match is None or "UNPROC" in match[1] else clean_sgml(find_first(TITLE, match[2]))
+
+
+def body_text(content: str) -> str:
+    """The body; the whole text if the story was not split up (TYPE="UNPROC")."""
     match = TEXT.search(content)
     if match is None:
         return ""
-    if "UNPROC" in match[1]:
-        return clean_sgml(match[2])
-    return "\n".join(
-        part for part in (clean_sgml(find_first(TITLE, match[2])), clean_sgml(find_first(BODY, match[2]))) if part
-    )
+    return clean_sgml(match[2] if "UNPROC" in match[1] else find_first(BODY, match[2]))
 
 
 def literal_text(content: str) -> str:
@@ -193,12 +200,21 @@ VIEWS: dict[str, Callable[[Sequence[Story]], Corpus]] = {
 }
 
 
-# the same documents with all of their text (see `literal_text`), as the tools of the or-gate paper read them
-LITERAL = {f"{view}-literal": view for view in ("modapte-90", "modapte-90-all", "modapte-115")}
-VIEWS |= {name: VIEWS[view] for name, view in LITERAL.items()}
+# the same documents with other text: all of it, as the tools of the or-gate paper read them, or title and body apart
+READERS: dict[str, Callable[[str], str]] = {"literal": literal_text, "title": title_text, "body": body_text}
+OTHER_TEXTS = {
+    f"{view}-{reader}": (view, READERS[reader])
+    for view, reader in (
+        *((view, "literal") for view in ("modapte-90", "modapte-90-all", "modapte-115")),
+        ("modapte", "title"),
+        ("modapte", "body"),
+    )
+}
+VIEWS |= {name: VIEWS[view] for name, (view, _) in OTHER_TEXTS.items()}
 
 
 def read_reuters(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """One of VIEWS of the collection."""
-    build, literal = VIEWS[choose(list(VIEWS), view, "view of reuters")], view in LITERAL
-    return build([story for file in files for story in parse_stories(file.content.decode("latin-1"), literal=literal)])
+    build = VIEWS[choose(list(VIEWS), view, "view of reuters")]
+    _, read_text = OTHER_TEXTS.get(view, (view, story_text))
+    return build([story for file in files for story in parse_stories(file.content.decode("latin-1"), read_text)])
