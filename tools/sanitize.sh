@@ -29,7 +29,7 @@ address() {
     tests/text/test_counting.py tests/base/test_elementary.py tests/data/test_products.py tests/data/test_dense_products.py tests/models/test_native_borders.py tests/models/test_paths.py tests/models/test_gis.py \
     tests/models/test_dual.py tests/io/test_batches.py tests/models/test_or_gate.py tests/io/test_csv_lines.py tests/data/test_text_hashes.py \
     tests/data/test_running_sums.py tests/io/test_folder_ahead.py tests/models/test_fasttext.py \
-    tests/interop/test_fasttext_interface.py tests/models/test_native_fuzz.py tests/text/test_tf_idf_scoring.py tests/text/test_kernel_counts.py tests/text/test_mail.py tests/classifier/test_sums_only.py \
+    tests/interop/test_fasttext_interface.py tests/models/test_native_fuzz.py tests/text/test_tf_idf_scoring.py tests/text/test_kernel_counts.py tests/text/test_mail.py tests/classifier/test_sums_only.py tests/text/test_class_sums.py \
     tests/scaleout/test_filter.py "${few[@]}" "$@"
 }
 

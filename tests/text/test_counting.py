@@ -190,7 +190,7 @@ def test_counters_and_scorers_travel_to_other_processes(backend):
 def test_wrong_settings():
     with pytest.raises(UnknownName, match="native, reference"):
         TextCounter(backend="gpu")
-    with pytest.raises(UnnaiveError, match="threads"):
+    with pytest.raises(UnnaiveError, match="n_jobs"):
         TextCounter(threads=0)
     assert thread_count(None) >= 1
 

@@ -68,7 +68,7 @@ def same(found, expected):
 COUNT = """
 for options in (
     {}, {"ngrams": (1, 2)}, {"ngrams": (1, 3)}, {"stem": "porter"}, {"analyzer": "both"}, {"analyzer": "char"},
-    {"html": True}, {"message": "subject-body"}, {"stopwords": "smart"},
+    {"strip_html": True}, {"message": "subject-body"}, {"stopwords": "smart"},
 ):
     def prepare():
         counter = TextCounter(TokenRule(**options), threads=3)
@@ -87,6 +87,13 @@ for options in (
     assert seen[-1].vocabulary.terms == terms, options
     assert same(seen[-1].count(texts), known), options
     assert same(each_failure(lambda: counter, lambda counter: counter.count(texts)), known), options
+    if "analyzer" in options:
+        continue
+    classes = np.arange(60, dtype=np.int32) % 7
+    fresh, summed = lambda: TextCounter(TokenRule(**options), threads=3), lambda new: new.sum_classes(more, classes, 7)
+    found, expected = each_failure(fresh, summed), summed(fresh())
+    assert found.vocabulary == expected.vocabulary, options
+    assert all(map(np.array_equal, found[1:], expected[1:])), options
 """
 
 MODELS = """

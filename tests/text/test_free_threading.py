@@ -85,7 +85,7 @@ def test_importing_and_predicting_leave_the_gil_off():
     ("name", "options"),
     [
         ("multinomial", {}),
-        ("multinomial", {"stem": "porter", "html": True}),
+        ("multinomial", {"stem": "porter", "strip_html": True}),
         ("bernoulli", {"ngrams": (1, 2)}),
         ("multinomial", {"analyzer": "both"}),
         ("svm", {"analyzer": "both"}),

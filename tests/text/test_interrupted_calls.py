@@ -56,6 +56,24 @@ for options in ({}, {"ngrams": (1, 2)}, {"stem": "porter"}, {"analyzer": "both"}
         if found.shape[1] == table.shape[1]:
             assert terms == expected.vocabulary.terms or "analyzer" in options, options
     assert interrupted, options
+    if "analyzer" in options:
+        continue
+    classes, few_classes = (np.arange(size, dtype=np.int32) % 5 for size in (1500, 20))
+    expected = TextCounter(rule, threads=2).sum_classes(few, few_classes, 5)
+    counter, interrupted = TextCounter(rule, threads=2), 0
+    for seconds in (0.002, 0.01, 0.02):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            counter.sum_classes(texts * 5, classes, 5)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            interrupted += not len(counter.vocabulary)
+        if len(counter.vocabulary):  # it was done before the signal was heard
+            counter = TextCounter(rule, threads=2)
+    found = counter.sum_classes(few, few_classes, 5)
+    assert found.vocabulary == expected.vocabulary, options
+    assert all(map(np.array_equal, found[1:], expected[1:])), options
+    assert interrupted, options
 """
 
 

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from unnaive.base.errors import BadData
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.targets import read_targets
 from unnaive.text import characters, native
 from unnaive.text.backend import BACKEND, kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer
@@ -83,7 +85,7 @@ rules = st.builds(
     stopwords=stop_words,
     stem=st.sampled_from([None, None, "porter" if HAS_STEMMERS else None]),
     ngrams=st.sampled_from([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (1, 8)]),
-    html=st.sampled_from([False, False, False, True]),
+    strip_html=st.sampled_from([False, False, False, True]),
     message=st.sampled_from([None, None, "whole", "body", "subject-body", "from-subject-body"]),
     unspaced=st.sampled_from(["grams", "grams", "whole"]),
     emoji=st.booleans(),
@@ -128,6 +130,16 @@ def check_counts(some_texts, rule, threads):
     assert same_rows(fixed.count(TextBuffer.of(utf8)), reference.count(utf8))
 
 
+def check_sums(some_texts, rule, threads):
+    """Sums by class in one pass, with terms sorted, are those of the reference's rows."""
+    targets = read_targets([len(text) % 3 for text in some_texts], len(some_texts))
+    reference = TextCounter(rule, backend="reference")
+    expected = NamedCounts.of(reference.count(some_texts, True), targets, reference.vocabulary, in_order=True)
+    found = NamedCounts.of_texts(TextCounter(rule, threads=threads), some_texts, targets)
+    assert found.vocabulary.terms == expected.vocabulary.terms
+    assert found.counts == expected.counts
+
+
 def property_test(cases):
     """`cases` texts at the least, each with a rule, on one, two and three threads in turn."""
     seen = 0
@@ -145,6 +157,7 @@ def property_test(cases):
         seen += len(some_texts)
         check_tokens(some_texts, rule)
         check_counts(some_texts, rule, threads)
+        check_sums(some_texts, rule, threads)
 
     run()
     return seen
@@ -172,7 +185,7 @@ def drawn_rule(draw):
         ),
         stem=draw.choice([None, None, "porter" if HAS_STEMMERS else None]),
         ngrams=draw.choice([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (1, 8)]),
-        html=draw.random() < 0.2,
+        strip_html=draw.random() < 0.2,
         message=draw.choice([None, None, "whole", "body", "subject-body", "from-subject-body"]),
         unspaced=draw.choice(["grams", "grams", "whole"]),
         emoji=draw.random() < 0.7,
@@ -208,9 +221,10 @@ def check_drawn(cases, seed, use_wide):
     draw = random.Random(seed)
     for _ in range(cases // 10):
         use_wide(draw.random() < 0.5)
-        rule, some_texts = drawn_rule(draw), drawn_texts(draw, 10)
+        rule, some_texts, threads = drawn_rule(draw), drawn_texts(draw, 10), draw.choice([1, 2, 3])
         check_tokens(some_texts, rule)
-        check_counts(some_texts, rule, draw.choice([1, 2, 3]))
+        check_counts(some_texts, rule, threads)
+        check_sums(some_texts, rule, threads)
 
 
 @pytest.mark.slow
@@ -222,7 +236,7 @@ def test_kernel_equals_reference_with_drawn_rules(either_loops):
 @pytest.mark.slow
 def test_markup_is_read_alike(message):
     draw = random.Random(2)
-    rule = TokenRule(html=True, message=message, min_length=1)
+    rule = TokenRule(strip_html=True, message=message, min_length=1)
     check_tokens(["".join(draw.choices(MARKUP, k=draw.choice([2, 5, 20]))) for _ in range(3_000)], rule)
     check_tokens([f"&{name} a&{name}b" for name in html5], rule)
     check_tokens([f"x&#{code};y&#x{code:x}" for code in [*range(0x3000), *range(0xD7F0, 0x10010)]], rule)
@@ -289,8 +303,8 @@ def test_spans_of_character_grams_lie_in_the_text(analyzer, borders):
     for _ in range(60):
         sizes = draw.choice([(1, 1), (1, 3), (2, 5)])
         drawn = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=sizes, char_borders=borders, fields=None)
-        mail = replace(drawn, message="subject-body", html=draw.random() < 0.5)
-        for rule in (drawn, mail, replace(drawn, html=True)):
+        mail = replace(drawn, message="subject-body", strip_html=draw.random() < 0.5)
+        for rule in (drawn, mail, replace(drawn, strip_html=True)):
             for text in [*MIME, "<b>a</b>", "a", "".join(draw.choices(draw.choice([FRAGMENTS, MARKUP]), k=12))]:
                 found = spans(text, rule)
                 assert [term for _, _, term in found] == tokens(text, rule)
@@ -599,7 +613,7 @@ MIME = [
 @pytest.mark.parametrize("html", [False, True])
 @pytest.mark.parametrize("container", [list, TextBuffer.of])
 def test_mime_messages_are_decoded_as_the_reference_does(message, html, container):
-    rule = TokenRule(message=message, html=html)
+    rule = TokenRule(message=message, strip_html=html)
     native, reference = TextCounter(rule, backend="native"), TextCounter(rule, backend="reference")
     one, other = (counter.count(container(MIME), grow=True) for counter in (native, reference))
     assert native.vocabulary.terms == reference.vocabulary.terms
@@ -729,6 +743,18 @@ def test_known_terms_come_with_the_scores():
             assert known.tolist() == [3, 0, 0]
             assert scores.tolist() == [[1.0 if binary else 2.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
             assert np.array_equal(known, scorer.known_terms(["ball ball vote new", "", "new"]))
+
+
+@pytest.mark.parametrize("analyzer", ["char", "both"])
+def test_scores_of_character_grams_are_those_of_the_reference(analyzer):
+    rule = TokenRule(analyzer=analyzer, char_ngrams=(2, 3))
+    counter = TextCounter(rule, backend="reference")
+    counter.count(["good ball", "vote"], grow=True)
+    weights = np.random.default_rng(0).normal(size=(3, len(counter.vocabulary)))
+    scorers = [TextScorer(rule, counter.vocabulary, weights, backend=backend) for backend in ("native", "reference")]
+    found, expected = (scorer.scores_and_known(["a good vote", "", "bal"]) for scorer in scorers)
+    assert expected[1].tolist() == found[1].tolist() != [0, 0, 0]
+    assert np.array_equal(found[0], expected[0])
 
 
 @pytest.mark.slow

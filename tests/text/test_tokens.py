@@ -115,7 +115,7 @@ def test_spans_of_runs_and_emoji():
     runs = [("球", "球"), ("球星", "球星"), ("星", "星")]
     assert found == [("NBA", "nba"), *runs, ("❤️", "❤"), ("it", "it"), (":-)", ":-)")]
     page = "<p>球&#26143; 👍"
-    assert [page[start:end] for start, end, _ in spans(page, TokenRule(html=True))] == [
+    assert [page[start:end] for start, end, _ in spans(page, TokenRule(strip_html=True))] == [
         "球",
         "球&#26143;",
         "&#26143;",
@@ -195,9 +195,9 @@ def test_longer_ngrams_end_with_each_word_in_turn():
 
 def test_markup_falls_away_and_entities_are_read():
     page = "<title>Caf&eacute;</title><script>var hidden = 1;</script><!-- gone --><p class='no'>AT&amp;T a<b</p>"
-    assert tokens(page, TokenRule(html=True)) == ["café", "at"]
-    assert tokens("open <script> never closed", TokenRule(html=True)) == ["open"]
-    assert tokens("3 < 4 and 5 > 2 words", TokenRule(html=True, digits=False)) == ["and", "words"]
+    assert tokens(page, TokenRule(strip_html=True)) == ["café", "at"]
+    assert tokens("open <script> never closed", TokenRule(strip_html=True)) == ["open"]
+    assert tokens("3 < 4 and 5 > 2 words", TokenRule(strip_html=True, digits=False)) == ["and", "words"]
 
 
 MESSAGE = """From: Ann <ann@example.org>
@@ -247,14 +247,14 @@ def test_header_without_body_and_windows_line_ends():
 
 
 def test_spans_point_into_the_original():
-    rule = TokenRule(html=True, message="body", ngrams=(1, 2), stopwords=("the",))
+    rule = TokenRule(strip_html=True, message="body", ngrams=(1, 2), stopwords=("the",))
     text = "X: y\n\n<p>The na&iuml;ve <b>Bayes</b>"
     found = [(text[start:end], term) for start, end, term in spans(text, rule)]
     assert found == [("na&iuml;ve", "naïve"), ("Bayes", "bayes"), ("na&iuml;ve <b>Bayes", "naïve bayes")]
 
 
 def test_spans_agree_with_tokens():
-    for rule in (PLAIN, TokenRule(message="whole", stem="porter"), TokenRule(html=True)):
+    for rule in (PLAIN, TokenRule(message="whole", stem="porter"), TokenRule(strip_html=True)):
         assert [term for _, _, term in spans(MESSAGE, rule)] == tokens(MESSAGE, rule)
 
 

@@ -5,7 +5,9 @@
 
 #include "../base/_leak_report.h"
 #include "_kernel_chars_python.h"
+#include "_kernel_class_sums.h"
 #include "_kernel_files_ahead.h"
+#include "_kernel_python_text_python.h"
 #include "_kernel_score.h"
 #include "_kernel_terms_python.h"
 
@@ -29,6 +31,28 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
     }
   }
   return numpy_rows(std::move(counts));
+}
+
+// (the bytes of the terms in order, the end of each, the place of each of the engine's terms or None, the ends of the
+// classes, the terms of their cells, sums, numbers of documents; sums and numbers of documents over the corpus). Each
+// text has one class. None if a sum might overflow; no term was added then.
+nb::object sum_classes(Engine& engine, nb::handle texts, const Vector<int32_t>& classes, size_t n_classes,
+                       const Threads& threads, size_t limit) {
+  const Held input = hold(texts, limit);
+  require(classes.size() == input.documents.count, "there is not one class for each text");
+  check_inside(classes.data(), classes.size(), static_cast<int64_t>(n_classes), "a text has a class that is not there");
+  TextSums sums;
+  if (!sums_fit(input.documents, engine.terms().longest())) return nb::none();
+  {
+    nb::gil_scoped_release release;
+    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+    sums = engine.sum_classes(input.documents, classes.data(), n_classes, threads, listen);
+  }
+  const nb::object place = sums.place.size() ? numpy_of(std::move(sums.place)) : nb::none();
+  return nb::make_tuple(numpy_of(std::move(sums.bytes)), numpy_of(std::move(sums.term_ends)), place,
+                        numpy_of(converted<int32_t>(sums.ends.data(), sums.ends.size())),
+                        numpy_of(std::move(sums.terms)), numpy_of(std::move(sums.sums)), numpy_of(std::move(sums.df)),
+                        numpy_of(std::move(sums.corpus_sums)), numpy_of(std::move(sums.corpus_df)));
 }
 
 // The processor time of each phase of counting, without the counts; benchmarks extrapolate it to machines with more
@@ -169,13 +193,16 @@ void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32
                  unsigned longest, bool stemmed, bool sections, const Vector<uint8_t>& keys,
                  const Vector<int64_t>& key_ends, const std::vector<unsigned>& modes, const Vector<uint8_t>& stops,
                  const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
-                 const Vector<int64_t>& vocabulary_ends) {
+                 const Vector<int64_t>& vocabulary_ends, nb::handle python) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
-                          static_cast<Message>(message),
-                          html ? &html_entities() : nullptr,
-                          fields_of(sections, words_in(keys, key_ends), modes)};
+  std::shared_ptr<const PythonText> python_text;
+  if (!python.is_none()) python_text = nb::cast<const HeldPythonText&>(python).text;
+  const Settings settings{
+      {lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks, python_text},
+      static_cast<Message>(message),
+      html ? &html_entities() : nullptr,
+      fields_of(sections, words_in(keys, key_ends), modes)};
   new (self) Engine(settings, shortest, longest, stemmed);
   self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
@@ -225,12 +252,13 @@ constexpr const char* kMisfit = "the arrays of a linear model do not fit each ot
 
 // The sparse weights of a linear model, a row for each class.
 template <class Index>
-void set_arcs(Linear& linear, const Doubles& arcs, const Vector<Index>& columns, const Vector<Index>& ends) {
+void set_arcs(Linear& linear, const Doubles& arcs, const Vector<Index>& columns, const Vector<Index>& ends,
+              const Doubles& term_background) {
   require(ends.size() == linear.classes + 1 && arcs.size() == columns.size(), kMisfit);
   check_starts(ends.data(), ends.size(), arcs.size(), kMisfit);
   require(ends.data()[0] == 0 && static_cast<size_t>(ends.data()[linear.classes]) == arcs.size(), kMisfit);
   check_inside(columns.data(), columns.size(), static_cast<int64_t>(linear.terms), kMisfit);
-  linear.set_arcs(arcs.data(), columns.data(), ends.data());
+  linear.set_arcs(arcs.data(), columns.data(), ends.data(), term_background.data());
 }
 
 // `arcs` are dense weights (terms, classes) if `ends` is empty, else sparse ones.
@@ -243,29 +271,30 @@ Linear linear_of(const Doubles& arcs, const Vector<Index>& columns, const Vector
   linear.class_background = class_background.data();
   linear.bias = bias.data();
   linear.binary = binary;
-  linear.parts = Array<TermPart>(linear.terms + 1);
-  for (size_t t = 0; t < linear.terms; ++t) linear.parts[t].background = term_background.data()[t];
   require(class_background.size() == linear.classes, kMisfit);
   if (ends.size()) {
-    set_arcs(linear, arcs, columns, ends);
+    set_arcs(linear, arcs, columns, ends, term_background);
   } else {
     require(arcs.size() == linear.classes * linear.terms, kMisfit);
     linear.dense = arcs.data();
+    linear.set_backgrounds(term_background.data());
   }
   return linear;
 }
 
 // A permutation of 0 … size − 1, or an empty vector.
 std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
-  std::vector<uint32_t> order;
-  std::vector<bool> seen(size);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto place = static_cast<uint64_t>(places.data()[i]);
-    if (place >= size || seen[place]) throw nb::value_error("an order must have every place once");
-    seen[place] = true;
-    order.push_back(static_cast<uint32_t>(place));
+  if (places.size() == 0) return {};
+  require(places.size() == size, "an order must have every place once");
+  check_inside(places.data(), size, static_cast<int64_t>(size), "an order must have every place once");
+  std::vector<uint32_t> order(size);
+  std::vector<uint8_t> seen(size);
+  bool twice = false;
+  for (size_t i = 0; i < size; ++i) {
+    order[i] = static_cast<uint32_t>(places.data()[i]);
+    twice |= seen[order[i]]++ != 0;
   }
-  if (!order.empty() && order.size() != size) throw nb::value_error("an order must have every place once");
+  require(!twice, "an order must have every place once");
   return order;
 }
 
@@ -333,9 +362,11 @@ NB_MODULE(_kernel, m) {
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
            "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "sections"_a,
-           "keys"_a, "key_ends"_a, "modes"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+           "keys"_a, "key_ends"_a, "modes"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a,
+           "python"_a = nb::none())
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a, "sorted"_a = true)
+      .def("sum_classes", &sum_classes, "texts"_a, "classes"_a, "n_classes"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
@@ -370,4 +401,5 @@ NB_MODULE(_kernel, m) {
   m.def("mime_rows", &mime_rows, "texts"_a, "most"_a);
   add_vocabularies(m);
   add_characters(m);
+  add_python_text(m);
 }

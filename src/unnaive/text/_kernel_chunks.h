@@ -23,6 +23,7 @@ class Chunker {
   explicit Chunker(const Rule& rule) : rule_(rule) {
     for (uint32_t code = 0; code < 0x80; ++code) ascii_[code] = parts(code) ? 0 : static_cast<uint8_t>(lower(code));
     if (rule.lowercase && rule.turkish) ascii_['I'] = kLonger;
+    if (rule.python) ascii_[0] = ascii_[1] = kLonger;  // these bytes would mean something else in the table
   }
 
   // Call flush(tokens, n, false) for every batch of the document's chunks, which are valid during the call.
@@ -49,7 +50,10 @@ class Chunker {
   static constexpr uint8_t kLonger = 1;              // marks an ASCII character whose lower-case form is not ASCII
   static constexpr size_t kBlock = size_t{1} << 12;  // characters between two checks of the buffer's size
 
-  bool parts(uint32_t code) const { return is_space(code) || (!rule_.digits && kinds[code] & kNumber); }
+  bool parts(uint32_t code) const {
+    if (rule_.python) return rule_.python->kind(code) & kPythonSpace;
+    return is_space(code) || (!rule_.digits && kinds[code] & kNumber);
+  }
 
   uint32_t lower(uint32_t code) const {
     if (!rule_.lowercase) return code;
@@ -64,10 +68,12 @@ class Chunker {
       if (__builtin_expect(byte > kLonger, 1)) {
         text_[used_++] = byte;
       } else if (byte == kLonger) {
-        used_ += encode(0x131, text_.data() + used_);  // ı
+        used_ += encode(rule_.python ? code : 0x131, text_.data() + used_);  // 0x131: ı
       } else {
         end_chunk(table, flush);
       }
+    } else if (rule_.python) {
+      put_python(code, table, flush);
     } else if (parts(code)) {
       end_chunk(table, flush);
     } else {
@@ -75,7 +81,19 @@ class Chunker {
     }
   }
 
-  void make_room() { text_.make_room(used_ + 4 * kBlock + 16); }  // keys are read 16 bytes at a time
+  template <class Table, class Flush>
+  void put_python(uint32_t code, const Table& table, Flush& flush) {
+    const auto put_one = [&](uint32_t one) {
+      if (parts(one)) return end_chunk(table, flush);
+      used_ += encode(one, text_.data() + used_);
+    };
+    const PythonText::Replacement found = rule_.python->replacement(code);
+    if (!found.data) return put_one(rule_.python->lower(code));
+    text_.make_room(room_ += 4 * found.size);
+    std::for_each(found.data, found.data + found.size, put_one);
+  }
+
+  void make_room() { text_.make_room(room_ = used_ + 4 * kBlock + 16); }  // keys are read 16 bytes at a time
 
   template <class Unit, class Table, class Flush>
   void read(const Unit* p, size_t length, const Table& table, Flush& flush) {
@@ -127,7 +145,7 @@ class Chunker {
   std::array<size_t, kBatch + 1> starts_{};
   std::array<Token, kBatch> batch_;
   unsigned count_ = 0;
-  size_t used_ = 0;
+  size_t used_ = 0, room_ = 0;
 };
 
 }  // namespace unnaive

@@ -7,9 +7,10 @@
 
 namespace unnaive {
 
-// How ASCII is folded: whether letters are lower-cased, digits belong to words, and one character can be a word.
+// How ASCII is folded: whether letters are lower-cased, digits belong to words, one character can be a word, and _ is
+// in words.
 struct Fold {
-  bool lowercase, digits, single;
+  bool lowercase, digits, single, underscore;
 };
 
 // Counts by id, and flags that mark groups of ids with a count.

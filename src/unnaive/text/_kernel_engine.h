@@ -62,6 +62,11 @@ inline std::vector<uint32_t> likely_first(const std::vector<Bytes>& words) {
   return order;
 }
 
+struct ClassPart;
+struct PlacedCell;
+struct TextSums;
+class CellCollector;
+
 class Engine {
  public:
   Engine(const Settings& settings, unsigned shortest, unsigned longest, bool stemmed)
@@ -89,6 +94,8 @@ class Engine {
       throw;
     }
   }
+  TextSums sum_classes(const Documents& documents, const int32_t* classes, size_t n_classes, const Threads& threads,
+                       const std::function<void()>& listen);
   void learn(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
 
   // The first entry of the surfaces whose stem is not known yet.
@@ -156,21 +163,20 @@ class Engine {
   }
 
  private:
-  struct Shard {
-    std::unique_ptr<WordTable> own_words;
-    std::unique_ptr<Terms> own_terms;
-    std::vector<uint32_t> ids;  // the engine's ids of the terms that only this shard has learnt
-    Rows rows;
+  // What a thread has learnt in tables of its own; the first thread has none, because it uses the engine's.
+  struct OwnTerms {
+    std::unique_ptr<WordTable> words;
+    std::unique_ptr<Terms> terms;
+    std::vector<uint32_t> ids;  // the engine's ids of the terms that only this thread has learnt
+  };
 
-    // Append the row of a document; return its size.
-    int64_t take(RowCounter& row, bool sorted) {
-      const size_t n = row.size();
-      rows.make_room(n);
-      int32_t *ids = rows.ids.data() + rows.used, *counts = rows.counts.data() + rows.used;
-      sorted ? row.write_sorted(ids, counts) : row.write(ids, counts);
-      rows.used += n;
-      return static_cast<int64_t>(n);
-    }
+  // How threads have shared documents: thread s has read those from bounds[s] to bounds[s + 1], and the first also
+  // those before. Ids below `known` are the engine's in every thread.
+  struct Shared {
+    std::vector<OwnTerms> own;
+    std::vector<size_t> bounds;
+    uint32_t known = 0;
+    Phases phases{};
   };
 
   Reader reader(Terms& terms, bool grow, const PairTerms* pairs = nullptr) const {
@@ -178,9 +184,18 @@ class Engine {
   }
   Counts count_all(const Documents& documents, bool grow, bool sorted, const Threads& threads,
                    const std::function<void()>& listen);
-  void start_shard(Shard& shard, size_t bytes, bool learns, bool first);
-  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, bool sorted,
-                 Counts& counts) const;
+  bool learns(bool grow) const { return grow && !(stemmed_ && terms_.plain()); }
+  void start_terms(OwnTerms& own, size_t bytes, bool first);
+  template <class Open, class Take>
+  Shared read_all(const Documents& documents, bool grow, unsigned threads, size_t head,
+                  const std::function<void()>& listen, Open&& open, Take&& take);
+  TextSums sums_in_order(const Shared& shared, const std::vector<CellCollector>& collectors,
+                         const std::vector<std::vector<ClassPart>>& of_class, unsigned threads) const;
+  void join_cells(const Shared& shared, const std::vector<CellCollector>& collectors,
+                  const std::vector<ClassPart>& parts, const Array<int64_t>& place,
+                  std::vector<PlacedCell>& cells) const;
+  void join_rows(const OwnTerms& own, const Rows& rows, size_t first, size_t from, size_t to, uint32_t known,
+                 bool sorted, Counts& counts) const;
 
   Settings settings_;
   bool stemmed_;
@@ -226,35 +241,30 @@ void each_text(Engine& engine, const Documents& documents, const Threads& thread
   });
 }
 
-// Prepare a shard. The first learns terms in the engine's own tables, every other one in a copy of them.
-inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool first) {
-  // the first shard gets memory for all rows, which are appended to its own at the end: moving huge pages would take as
-  // long as filling them, and untouched memory costs nothing
-  const size_t cells = likely_cells(bytes, terms_);
-  shard.rows.ids = Array<int32_t>::unset(cells);
-  shard.rows.counts = Array<int32_t>::unset(cells);
-  if (!learns) return;
+// Prepare the tables of a thread. The first learns terms in the engine's own tables, every other one in a copy of them.
+inline void Engine::start_terms(OwnTerms& own, size_t bytes, bool first) {
   if (first) {
     if (!stemmed_) words_.reserve(likely_words(bytes));
     if (!terms_.plain()) terms_.grams().reserve(12 * likely_words(bytes));
     return;
   }
-  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_, likely_words(bytes));
-  shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
+  if (!stemmed_) own.words = std::make_unique<WordTable>(words_, likely_words(bytes));
+  own.terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *own.words);
 }
 
-inline Counts Engine::count_all(const Documents& documents, bool grow, bool sorted, const Threads& threads,
-                                const std::function<void()>& listen) {
-  const unsigned n = threads.shards(documents);
+// Count all documents on several threads, and merge the terms that they have learnt. open(s, bytes) is called on thread
+// s before it reads about that many bytes, and take(s, row, counter, terms) after each document, which must clear the
+// counter. The documents before `head` are read first, by one thread: if they contain most frequent words, the other
+// threads learn few terms themselves.
+template <class Open, class Take>
+Engine::Shared Engine::read_all(const Documents& documents, bool grow, unsigned n, size_t head,
+                                const std::function<void()>& listen, Open&& open, Take&& take) {
   const size_t bytes = total_size(documents);
-  const bool keep = longest_size(documents) <= kShort;
-  // terms that are single stems have got their ids from resolve()
-  const bool learns = grow && !(stemmed_ && terms_.plain());
+  const bool keep = longest_size(documents) <= kShort, learns = this->learns(grow);
   const PairTerms* pairs = learns ? nullptr : fast_pairs(bytes);
-  std::vector<Shard> shards(n);
-  Counts counts;
-  counts.ends = Array<int64_t>(documents.count + 1);
-  Phases& phases = counts.phases;
+  Shared shared;
+  shared.own.resize(n);
+  Phases& phases = shared.phases;
   Stop stop;
   // reading the clock takes longer than counting a short text
   const auto timed = [&](unsigned parts, const auto& work) {
@@ -262,58 +272,87 @@ inline Counts Engine::count_all(const Documents& documents, bool grow, bool sort
     run_sharded(parts, stop, work);
     return 0.0;
   };
+  const auto start = [&](unsigned s, size_t share) {
+    open(s, share);
+    if (learns) start_terms(shared.own[s], share, s == 0);
+  };
   const auto read = [&](unsigned s, size_t from, size_t to) {
-    const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns, pairs);
+    Terms& terms = shared.own[s].terms ? *shared.own[s].terms : terms_;
+    const Reader words = reader(terms, learns, pairs);
     auto scratch = take_scratch();
     Listener listener{listen, s == 0};
     each_document(documents, from, to, listener, stop, [&](size_t row) {
       count_document(documents.at(row), *scratch, words, [](uint32_t) {});
-      counts.ends[row + 1] = shards[s].take(scratch->row, sorted);
+      take(s, row, scratch->row, terms);
     });
     give_back(std::move(scratch), keep);
   };
-  start_shard(shards[0], bytes, learns, true);
-  // the first documents contain most frequent words, so that the other shards learn few terms themselves
-  const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
+  start(0, bytes);
   phases.head = timed(1, [&](unsigned) { read(0, 0, head); });
   const Terms::Known known = terms_.known();
+  shared.known = known.terms;
   phases.copy = timed(n, [&](unsigned s) {
-    if (s) start_shard(shards[s], bytes / n, learns, false);
+    if (s) start(s, bytes / n);
   });
-  const std::vector<size_t> bounds = shard_bounds(documents, n, head);
-  phases.shards = timed(n, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
+  shared.bounds = shard_bounds(documents, n, head);
+  phases.shards = timed(n, [&](unsigned s) { read(s, shared.bounds[s], shared.bounds[s + 1]); });
   phases.merge = timed(1, [&](unsigned) {
-    for (Shard& shard : shards)
-      if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms, known);
+    for (OwnTerms& own : shared.own)
+      if (own.terms) own.ids = terms_.merge(*own.terms, known);
   });
+  return shared;
+}
+
+inline Counts Engine::count_all(const Documents& documents, bool grow, bool sorted, const Threads& threads,
+                                const std::function<void()>& listen) {
+  const unsigned n = threads.shards(documents);
+  const size_t bytes = total_size(documents);
+  const size_t head = n > 1 && learns(grow) ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
+  std::vector<Rows> rows(n);
+  Counts counts;
+  counts.ends = Array<int64_t>(documents.count + 1);
+  // the first shard gets memory for all rows, which are appended to its own at the end: moving huge pages would take as
+  // long as filling them, and untouched memory costs nothing
+  const auto open = [&](unsigned s, size_t share) {
+    const size_t cells = likely_cells(share, terms_);
+    rows[s].ids = Array<int32_t>::unset(cells);
+    rows[s].counts = Array<int32_t>::unset(cells);
+  };
+  const auto take = [&](unsigned s, size_t row, RowCounter& counter, const Terms&) {
+    counts.ends[row + 1] = rows[s].take(counter, sorted);
+  };
+  const Shared shared = read_all(documents, grow, n, head, listen, open, take);
+  counts.phases = shared.phases;
   for (size_t row = 0; row < documents.count; ++row) counts.ends[row + 1] += counts.ends[row];
-  counts.rows = std::move(shards[0].rows);
+  counts.rows = std::move(rows[0]);
   counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
   // each thread copies a share of every later shard
-  phases.join = timed(n, [&](unsigned part) {
+  Stop stop;
+  const auto join = [&](unsigned part) {
     for (unsigned s = 1; s < n; ++s) {
-      const size_t rows = bounds[s + 1] - bounds[s];
-      const size_t from = bounds[s] + rows * part / n, to = bounds[s] + rows * (part + 1) / n;
-      join_rows(shards[s], bounds[s], from, to, known.terms, sorted, counts);
+      const size_t first = shared.bounds[s], size = shared.bounds[s + 1] - first;
+      join_rows(shared.own[s], rows[s], first, first + size * part / n, first + size * (part + 1) / n, shared.known,
+                sorted, counts);
     }
-  });
+  };
+  if (n > 1) counts.phases.join = longest_of(n, stop, join);
   return counts;
 }
 
 // Copy some rows of a shard, which begins with row `first`, to their position among all rows. Ids below `known` are the
 // engine's; the few others are mapped to the engine's ids. If rows are sorted, the others are at the end of each row,
 // and are sorted again.
-inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, bool sorted,
-                              Counts& counts) const {
+inline void Engine::join_rows(const OwnTerms& own, const Rows& rows, size_t first, size_t from, size_t to,
+                              uint32_t known, bool sorted, Counts& counts) const {
   const int64_t *ends = counts.ends.data(), start = ends[first];
   int32_t *ids = counts.rows.ids.data(), *values = counts.rows.counts.data();
-  const int32_t *own_ids = shard.rows.ids.data() - start, *own_values = shard.rows.counts.data() - start;
+  const int32_t *own_ids = rows.ids.data() - start, *own_values = rows.counts.data() - start;
   std::copy(own_ids + ends[from], own_ids + ends[to], ids + ends[from]);
   std::copy(own_values + ends[from], own_values + ends[to], values + ends[from]);
-  if (!shard.own_terms) return;
+  if (!own.terms) return;
   if (!sorted) {
     std::for_each(ids + ends[from], ids + ends[to], [&](int32_t& id) {
-      if (static_cast<uint32_t>(id) >= known) id = static_cast<int32_t>(shard.ids[static_cast<uint32_t>(id) - known]);
+      if (static_cast<uint32_t>(id) >= known) id = static_cast<int32_t>(own.ids[static_cast<uint32_t>(id) - known]);
     });
     return;
   }
@@ -325,7 +364,7 @@ inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, siz
     const auto n = static_cast<size_t>(ends[row + 1] - learnt);
     counter.make_room(terms_.size(), n);
     again.make_room(n);
-    counter.load(ids + learnt, values + learnt, n, shard.ids, known);
+    counter.load(ids + learnt, values + learnt, n, own.ids, known);
     counter.write_sorted(again.ids.data(), again.counts.data());
     std::copy(again.ids.data(), again.ids.data() + n, ids + learnt);
     std::copy(again.counts.data(), again.counts.data() + n, values + learnt);

@@ -82,34 +82,36 @@ class FloatRows {
       background.add(linear.class_background[c]);
       bias.add(linear.bias[c]);
     }
-    std::vector<double> space(base.size());
-    double* __restrict row = space.data();
     std::vector<uint32_t> place(columns.size());
     for (size_t t = 0; t < columns.size(); ++t) place[columns[t]] = static_cast<uint32_t>(t);
     const auto row_of = [&](size_t column) {
       return reinterpret_cast<float*>(rows_.data() + (place.empty() ? column : place[column]) * groups_);
     };
+    const double* const __restrict background_of = base.data();
+    const size_t width = base.size();
     Largest centred, whole;
     for (size_t column = 0; column < linear.terms; ++column) {
       if (column + kLead < linear.terms) {
         const float* later = row_of(column + kLead);
-        for (size_t c = 0; c < std::min<size_t>(base.size(), 64); c += 16) __builtin_prefetch(later + c, 1);
+        for (size_t c = 0; c < std::min<size_t>(width, 64); c += 16) __builtin_prefetch(later + c, 1);
       }
-      double sum = 0;
-      linear.each_weight(column, [&](size_t, double weight) { sum += weight; });
+      double sum = 0, weights = 0;
+      linear.each_weight(column, [&](size_t, double weight) {
+        sum += weight;
+        weights += std::fabs(weight);
+      });
       const double mean = sum / static_cast<double>(linear.classes);
-      for (size_t c = 0; c < base.size(); ++c) row[c] = base[c] - mean;
+      float* const __restrict row = row_of(column);
+      for (size_t c = 0; c < width; ++c) row[c] = static_cast<float>(background_of[c] - mean);
       // the other classes are between those with the smallest and the largest background
       centred.add(*least - mean);
       centred.add(*most - mean);
-      double weights = 0;
       linear.each_weight(column, [&](size_t c, double weight) {
-        weights += std::fabs(weight);
-        centred.add(row[c] += weight);
+        const double value = background_of[c] - mean + weight;
+        centred.add(value);
+        row[c] = static_cast<float>(value);
       });
       whole.add(2 * (weights + std::fabs(linear.parts[column].background) + background.value()));
-      float* __restrict out = row_of(column);
-      for (size_t c = 0; c < base.size(); ++c) out[c] = static_cast<float>(row[c]);
     }
     largest_ = std::max(kLeast, centred.value());
     largest_weight_ = std::max(kLeast, whole.value());

@@ -52,43 +52,67 @@ struct Linear {
     if (!dense) __builtin_prefetch(arc_class.data() + start(t));
   }
 
-  // Take the cells of a sparse matrix with a row for each class. If columns ascend in each row, terms with arcs to at
-  // least half of the classes get a row with zeros for the others, which changes no sum, and one block of columns after
-  // another is written, so that writes stay in the cache.
+  // Take the backgrounds of the terms; their weights are dense.
+  void set_backgrounds(const double* backgrounds) {
+    parts = Array<TermPart>::unset(terms + 1);
+    for (size_t t = 0; t < terms; ++t) parts[t] = {backgrounds[t], 0};
+    parts[terms] = {0, 0};
+  }
+
+  // Take the cells of a sparse matrix with a row for each class, and the backgrounds. If columns ascend in each row,
+  // terms with arcs to at least half of the classes get a row with zeros for the others, which changes no sum, and one
+  // block of columns after another is written, so that writes stay in the cache.
   template <class Index>
-  void set_arcs(const double* weights, const Index* columns, const Index* ends) {
+  void set_arcs(const double* weights, const Index* columns, const Index* ends, const double* backgrounds) {
     rows = true;
-    for (size_t c = 0; c < classes; ++c)
+    Array<uint32_t> n_arcs(terms);
+    for (size_t c = 0; c < classes; ++c) {
+      Index before = -1;
+      bool ascending = true;
       for (Index k = ends[c]; k < ends[c + 1]; ++k) {
-        rows &= k == ends[c] || columns[k - 1] < columns[k];
-        ++parts[static_cast<size_t>(columns[k])].start;  // the number of arcs, until the next loop
+        ascending &= before < columns[k];
+        before = columns[k];
+        ++n_arcs[static_cast<size_t>(before)];
       }
+      rows &= ascending;
+    }
+    parts = Array<TermPart>::unset(terms + 1);
     size_t used = 0;
     for (size_t t = 0; t < terms; ++t) {
-      const auto n = static_cast<size_t>(parts[t].start);
-      parts[t].start = static_cast<int64_t>(used);
+      const size_t n = n_arcs[t];
+      parts[t] = {backgrounds[t], static_cast<int64_t>(used)};
       used += rows && 2 * n >= classes ? classes : n;
     }
-    parts[terms].start = static_cast<int64_t>(used);
+    parts[terms] = {0, static_cast<int64_t>(used)};
     arcs = Array<double>::unset(used);
     arc_class = Array<int32_t>::unset(used);
     const bool worth = classes * (terms / kBlock) < used / 8;
     const size_t block = rows && worth ? kBlock : terms + 1;
     std::vector<Index> from(ends, ends + classes);
-    std::vector<size_t> next(std::min(block, terms));
+    std::vector<NextArc> next(std::min(block, terms));
+    // local copies: the compiler would reload the members after every write
+    double* const __restrict all_arcs = arcs.data();
+    int32_t* const __restrict all_classes = arc_class.data();
     for (size_t first = 0; first < terms; first += block) {
       const size_t last = std::min(terms, first + block);
       for (size_t t = first; t < last; ++t) {
-        next[t - first] = start(t);
-        if (row_of(t)) std::fill_n(arcs.data() + start(t), classes, 0.0);
+        const bool row = row_of(t) != nullptr;
+        next[t - first] = {start(t), row ? size_t{1} : 0, row ? size_t{0} : 1};
+        if (row) std::fill_n(all_arcs + start(t), classes, 0.0);
       }
-      for (size_t c = 0; c < classes; ++c)
-        for (; from[c] < ends[c + 1] && static_cast<size_t>(columns[from[c]]) < last; ++from[c]) {
-          const auto t = static_cast<size_t>(columns[from[c]]);
-          const size_t at = row_of(t) ? start(t) + c : next[t - first]++;
-          arcs[at] = weights[from[c]];
-          arc_class[at] = static_cast<int32_t>(c);
+      NextArc* const __restrict next_of = next.data();
+      for (size_t c = 0; c < classes; ++c) {
+        Index k = from[c];
+        const Index end = ends[c + 1];
+        for (; k < end && static_cast<size_t>(columns[k]) < last; ++k) {
+          NextArc& arc = next_of[static_cast<size_t>(columns[k]) - first];
+          const size_t at = arc.at + c * arc.by_class;
+          arc.at += arc.by_arc;
+          all_arcs[at] = weights[k];
+          all_classes[at] = static_cast<int32_t>(c);
         }
+        from[c] = k;
+      }
     }
   }
 
@@ -101,7 +125,12 @@ struct Linear {
     return rows && start(t + 1) - start(t) == classes ? arcs.data() + start(t) : nullptr;
   }
 
-  static constexpr size_t kBlock = 4096;
+  // The place of the next arc of a term: that of its class in a row, else the one after the arc before.
+  struct NextArc {
+    size_t at, by_class, by_arc;
+  };
+
+  static constexpr size_t kBlock = 2048;
 };
 
 }  // namespace unnaive

@@ -56,20 +56,23 @@ inline uint64_t fold_whole_block(const uint8_t* p, const Fold& fold, uint8_t* ou
   const __m128i a = _mm_set1_epi8('a'), zero = _mm_set1_epi8('0'), bit = _mm_set1_epi8(0x20);
   const __m128i letters = _mm_set1_epi8(25), digits = _mm_set1_epi8(9);
   const __m128i lower = _mm_set1_epi8(fold.lowercase ? 0x20 : 0), numbers = _mm_set1_epi8(fold.digits ? -1 : 0);
+  const __m128i underscore = _mm_set1_epi8(fold.underscore ? '_' : 'a');
   for (unsigned part = 0; part < 4; ++part) {
     const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * part));
     const __m128i l = _mm_sub_epi8(_mm_or_si128(c, bit), a), d = _mm_sub_epi8(c, zero);
     const __m128i is_letter = _mm_cmpeq_epi8(_mm_min_epu8(l, letters), l);
     const __m128i is_digit = _mm_and_si128(_mm_cmpeq_epi8(_mm_min_epu8(d, digits), d), numbers);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * part), _mm_or_si128(c, _mm_and_si128(is_letter, lower)));
-    const __m128i is_word = _mm_or_si128(_mm_or_si128(is_letter, is_digit), c);
+    const __m128i is_other = _mm_or_si128(is_digit, _mm_cmpeq_epi8(c, underscore));
+    const __m128i is_word = _mm_or_si128(_mm_or_si128(is_letter, is_other), c);
     words |= static_cast<uint64_t>(_mm_movemask_epi8(is_word)) << 16 * part;
   }
 #else
   for (unsigned i = 0; i < 64; ++i) {
     const uint8_t c = p[i], l = static_cast<uint8_t>((c | 0x20) - 'a'), d = static_cast<uint8_t>(c - '0');
     out[i] = static_cast<uint8_t>(l < 26 && fold.lowercase ? c | 0x20 : c);
-    words |= static_cast<uint64_t>(c >= 0x80 || l < 26 || (fold.digits && d < 10)) << i;
+    const bool is_other = (fold.digits && d < 10) || (fold.underscore && c == '_');
+    words |= static_cast<uint64_t>(c >= 0x80 || l < 26 || is_other) << i;
   }
 #endif
   return words;

@@ -45,8 +45,12 @@ class Scratch {
     });
   }
 
+  // Whether a document's n-grams get their ids by length first, then by position.
+  bool by_length() const { return settings_.rule.python != nullptr; }
+
   RowCounter row;
   Grams grams;
+  std::vector<uint32_t> sequence, items;  // all words of a document, and the n-grams that begin with each
   uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
 
  private:
@@ -195,11 +199,53 @@ unsigned terms_of_words(unsigned n, bool alone, const Reader& reader, Scratch& s
   return found;
 }
 
+// Count one document, and give ids to its new n-grams by length first, then by position.
+inline void count_by_length(const Document& document, Scratch& scratch, Reader& reader) {
+  Terms& terms = reader.terms;
+  std::vector<uint32_t>& words = scratch.sequence;
+  words.clear();
+  scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool) {
+    const unsigned kept = reader.read(tokens, n, scratch);
+    words.insert(words.end(), scratch.words, scratch.words + kept);
+  });
+  scratch.items = words;
+  uint32_t* items = scratch.items.data();
+  for (size_t from = 0; terms.shortest() == 1 && from < words.size(); from += kBatch) {
+    const size_t n = std::min<size_t>(kBatch, words.size() - from);
+    terms.make_room(n);
+    scratch.row.make_room(terms.size() + n, n);
+    scratch.row.count(n, [&](size_t i) { return static_cast<int32_t>(terms.give_word(words[from + i])); });
+  }
+  uint64_t pairs[kBatch];
+  for (size_t length = 2; length <= terms.longest() && length <= words.size(); ++length)
+    for (size_t from = 0; from + length <= words.size(); from += kBatch) {
+      const size_t n = std::min<size_t>(kBatch, words.size() - length + 1 - from);
+      terms.make_room(n);
+      PairTable& grams = terms.grams();
+      const Ahead ahead = grams.ahead();
+      for (size_t i = 0; i < n; ++i) {
+        pairs[i] = Terms::pair_of(items[from + i], words[from + i + length - 1]);
+        ahead.fetch(PairTable::hash_of_pair(pairs[i]));
+      }
+      unsigned found = 0;
+      for (size_t i = 0; i < n; ++i) {
+        const size_t place = grams.insert(pairs[i]);
+        items[from + i] = grams.at(place).entry | kGram;
+        if (length < terms.shortest()) continue;
+        scratch.terms[found] = terms.give_gram(place);
+        scratch.row.fetch(scratch.terms[found++]);
+      }
+      scratch.row.make_room(terms.size(), found);
+      scratch.row.count(found, [&](size_t i) { return static_cast<int32_t>(scratch.terms[i]); });
+    }
+}
+
 // Count one document into scratch.row. If terms are n-grams, fetch(term) is called for each of them before it is
 // counted.
 template <class Fetch>
 void count_document(const Document& document, Scratch& scratch, Reader reader, Fetch&& fetch) {
   Terms& terms = reader.terms;
+  if (reader.grow && !terms.plain() && scratch.by_length()) return count_by_length(document, scratch, reader);
   const auto fetch_all = [&](uint32_t term) {
     scratch.row.fetch(term);
     fetch(term);

@@ -7,6 +7,8 @@
 
 namespace unnaive {
 
+class RowCounter;
+
 // Rows under construction: ids and counts of all cells.
 struct Rows {
   Array<int32_t> ids, counts;
@@ -22,6 +24,7 @@ struct Rows {
     counts.resize(cells);
     used = cells;
   }
+  int64_t take(RowCounter& row, bool sorted);
 };
 
 // Counts by id, zero between documents, and the ids of the current document.
@@ -90,6 +93,19 @@ class RowCounter {
     finish(ids, counts);
   }
 
+  // Call use(id, count) for each id in the order of first occurrence and clear the row.
+  template <class Use>
+  void take(Use&& use) {
+    for (size_t i = 0; i < size_; ++i) {
+      const uint32_t id = row_[i];
+      uint8_t& count = counts_[kFront + id];
+      use(id, static_cast<int32_t>(count) + carried_of(id));
+      count = 0;
+    }
+    carried_.clear();
+    size_ = 0;
+  }
+
   // Write the row in ascending order of ids and clear it. `ids` and `counts` have room for kOver more.
   void write_sorted(int32_t* ids, int32_t* counts) {
     const size_t blocks = counts_.size() / 4096 + 1;
@@ -106,6 +122,12 @@ class RowCounter {
 
   void carry(int32_t id, uint32_t times) {
     if (id >= 0) carried_[id] += static_cast<int32_t>(times);
+  }
+
+  int32_t carried_of(uint32_t id) const {
+    if (__builtin_expect(carried_.empty(), 1)) return 0;
+    const auto found = carried_.find(static_cast<int32_t>(id));
+    return found == carried_.end() ? 0 : found->second;
   }
 
   void set(uint32_t id, uint32_t count) {
@@ -132,5 +154,15 @@ class RowCounter {
   size_t size_ = 0;
   Array<uint8_t> flags_, blocks_;
 };
+
+// Append the row of a document, ids in ascending order if it is `sorted`, and clear it; return its size.
+inline int64_t Rows::take(RowCounter& row, bool sorted) {
+  const size_t n = row.size();
+  make_room(n);
+  sorted ? row.write_sorted(ids.data() + used, counts.data() + used)
+         : row.write(ids.data() + used, counts.data() + used);
+  used += n;
+  return static_cast<int64_t>(n);
+}
 
 }  // namespace unnaive

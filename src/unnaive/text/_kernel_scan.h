@@ -11,8 +11,10 @@ class Scanner {
  public:
   explicit Scanner(const Rule& rule)
       : rule_(rule),
-        fold_{rule.lowercase, rule.digits, rule.min_length <= 1},
+        fold_{rule.lowercase, rule.digits, rule.min_length <= 1, rule.python != nullptr},
         speller_(rule),
+        python_speller_(rule.python.get()),
+        document_grams_(rule.python.get()),
         cutter_(rule),
         chunker_(rule) {}
 
@@ -21,18 +23,27 @@ class Scanner {
   template <class Table, class Flush>
   void scan(const Document& document, const Table& table, Flush&& flush) {
     if (rule_.chunks) return chunker_.scan(document, table, flush);
+    if (rule_.python && rule_.python->longest) return document_grams_.scan(document, table, flush);
     const auto cut = [&](Codes codes) { cutter_.cut(codes, table, flush); };
-    const auto read = [&](Bytes piece, bool ascii) {
+    const auto read_folded = [&](Bytes piece, bool ascii, const Fold& fold) {
       const size_t blocks = piece.size / 64 + 1;
       text_.make_room(64 * blocks + 16);  // keys are read 16 bytes at a time
       edges_.make_room(64 * (blocks + 1) + kOver);
-      const size_t n = chosen_loops().list_edges(piece, fold_, text_.data(), edges_.data()) / 2;
+      const size_t n = chosen_loops().list_edges(piece, fold, text_.data(), edges_.data()) / 2;
       if (ascii && rule_.min_length <= 2) {
         each_batch<true>(n, table, flush);
       } else {
         each_batch<false>(n, table, flush);
       }
     };
+    if (rule_.python) {
+      const Fold folded{false, fold_.digits, fold_.single, fold_.underscore};
+      python_speller_.each_piece(document, [&](Bytes piece, bool ascii, bool is_folded) {
+        read_folded(piece, ascii, is_folded ? folded : fold_);
+      });
+      return;
+    }
+    const auto read = [&](Bytes piece, bool ascii) { read_folded(piece, ascii, fold_); };
     speller_.each_piece(document, read, cut);
   }
 
@@ -61,6 +72,8 @@ class Scanner {
   Rule rule_;
   Fold fold_;
   Speller speller_;
+  PythonSpeller python_speller_;
+  DocumentGrams document_grams_;
   Cutter cutter_;
   Chunker chunker_;
   Array<uint8_t> text_;

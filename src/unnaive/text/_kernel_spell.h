@@ -3,8 +3,7 @@
 #pragma once
 #include <array>
 
-#include "_kernel_memory.h"
-#include "_kernel_text.h"
+#include "_kernel_python_text.h"
 
 namespace unnaive {
 
@@ -13,7 +12,8 @@ struct Rule {
   uint32_t min_length;
   bool cut_runs;  // cut scripts without spaces into characters
   bool emoji, symbols;
-  bool chunks;  // read chunks between spaces instead of words
+  bool chunks;                                         // read chunks between spaces instead of words
+  std::shared_ptr<const PythonText> python = nullptr;  // words, spaces and lower case are Python's own
 };
 
 // The characters of a piece as code points.

@@ -93,6 +93,8 @@ class WordTable {
   Bytes operator[](uint32_t entry) const {
     return {bytes_.data() + ends_[entry], static_cast<size_t>(ends_[entry + 1] - ends_[entry])};
   }
+  const uint8_t* bytes() const { return bytes_.data(); }
+  const int64_t* ends() const { return ends_.data(); }  // of the words; the first is 0
   size_t total_bytes() const { return static_cast<size_t>(ends_[size_]); }
 
   Ahead ahead() const { return slots_.ahead(); }

@@ -45,8 +45,9 @@ inline uint64_t fold_block(const uint8_t* p, size_t size, const Fold& fold, uint
   const uint64_t letters = _mm512_cmple_epu8_mask(l, _mm512_set1_epi8(25));
   const uint64_t digits = _mm512_cmple_epu8_mask(_mm512_sub_epi8(c, _mm512_set1_epi8('0')), _mm512_set1_epi8(9));
   const uint64_t upper = fold.lowercase ? letters : 0;
+  const uint64_t underscores = fold.underscore ? _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('_')) : 0;
   _mm512_storeu_si512(out, _mm512_or_si512(c, _mm512_maskz_mov_epi8(upper, bit)));
-  return letters | (fold.digits ? digits : 0) | _mm512_movepi8_mask(c);
+  return letters | (fold.digits ? digits : 0) | underscores | _mm512_movepi8_mask(c);
 }
 
 inline uint64_t set_key(const uint8_t* text, uint32_t length, Token& token) {

@@ -35,8 +35,8 @@ def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: 
 
 
 def scorer_for(rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int, backend: str) -> Scorer:
-    """The scorer that `backend` names, with a new engine for word terms."""
-    if backend == "reference" or rule.segmenter is not None:
+    """The scorer that `backend` names, with a new engine; the kernel's scorer reads words only."""
+    if backend == "reference" or rule.segmenter is not None or rule.analyzer != "word":
         return ReferenceScorer(ReferenceEngine(rule, vocabulary), linear)
     from unnaive.text.native import NativeScorer
 

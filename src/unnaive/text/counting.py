@@ -8,6 +8,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array
 from unnaive.base.thread_count import thread_count
@@ -22,6 +23,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from unnaive.text.gram_units import GramUnits
+    from unnaive.text.native import SummedTexts
 
 __all__ = ["BACKEND", "TextBuffer", "TextCounter", "TextScorer", "as_texts", "read_files"]
 
@@ -74,6 +76,22 @@ class TextCounter:
         Without `ordered`, the terms of a row may be in any order: this is faster, and enough for sums over texts.
         """
         return self._table([self._engine.count(chunk, grow, ordered) for chunk in _chunks(texts)], texts, ordered)
+
+    def sum_classes(self, texts: Any, classes: NDArray[np.int32], n_classes: int) -> SummedTexts | None:
+        """The sums of texts with one class each, by a new counter, which then learns no more.
+
+        None if only `count` can read them: without the kernel, for character n-grams, vectors, texts in several
+        buffers, or if a sum might exceed 32 bits.
+
+        >>> sums = TextCounter().sum_classes(["good ball", "fair vote", "good"], np.array([1, 0, 1], np.int32), 2)
+        >>> sums.vocabulary.terms, sums.ends.tolist(), sums.columns, sums.sums
+        (['ball', 'fair', 'good', 'vote'], [0, 2, 4], array([1, 3, 0, 2], dtype=int32), array([1, 1, 1, 2]))
+        """
+        chunks = _chunks(texts)
+        if len(chunks) != 1 or self._vector_keys or not hasattr(self._engine, "sum_classes"):
+            return None
+        sums: SummedTexts | None = self._engine.sum_classes(chunks[0], classes, n_classes)
+        return sums
 
     def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
         """`count` with a growing vocabulary, and the units of character n-grams; None without the kernel."""

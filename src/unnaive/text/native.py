@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.locks import Unnested, fork_safe_lock
-from unnaive.base.system import find_machine_bytes
+from unnaive.base.system_memory import find_machine_bytes
+from unnaive.base.types import Ids
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
@@ -25,6 +26,25 @@ FAST_SHARE = 4  # a table of all weights in float32 takes at most four times the
 LIKELY_MEMORY = 1 << 33  # of a machine that does not say how much it has
 MEMORY_SHARE = 16  # 1/MEMORY_SHARE of the machine's; the decisions are the same with and without it
 REMEMBERED = 1 << 20  # words whose stems are cached between calls
+
+
+class SummedTexts(NamedTuple):
+    """Sums of texts by class, and over all texts.
+
+    vocabulary     the terms, sorted
+    ends           of the cells of each class (n_classes + 1,), from 0
+    columns        the term of each cell, ascending within a class
+    sums, df       of each cell: occurrences of the term in the class, and texts of the class that have it
+    corpus_sums, corpus_df  the same over all texts (n_terms,)
+    """
+
+    vocabulary: Vocabulary
+    ends: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    sums: Ids
+    df: Ids
+    corpus_sums: Ids
+    corpus_df: Ids
 
 
 def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -63,7 +83,7 @@ class NativeEngine:
             emoji=rule.emoji,
             symbols=rule.symbols,
             chunks=chunks,
-            html=rule.html,
+            html=rule.strip_html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
             longest=rule.ngrams[1],
@@ -82,6 +102,16 @@ class NativeEngine:
     def count(self, texts: Texts, grow: bool, ordered: bool = True) -> tuple[Any, Any, Any]:
         """(counts, ids, row offsets) of the texts; ids ascend in each row if `ordered`, which takes longer."""
         return self.read(self.kernel.count, texts, grow, grow=grow, sorted=ordered)  # type: ignore[no-any-return]
+
+    def sum_classes(self, texts: Texts, classes: NDArray[np.int32], n_classes: int) -> SummedTexts | None:
+        """The sums of texts with one class each; afterwards the engine learns no more."""
+        arrays = self.read(self.kernel.sum_classes, texts, True, classes=classes, n_classes=n_classes)
+        if arrays is None:
+            return None
+        blob, ends, place, *sums = arrays
+        vocabulary = Vocabulary.trusted(blob, ends, in_order=True)
+        vocabulary.table = TermTable(self, np.zeros(0, np.int64) if place is None else place)
+        return SummedTexts(vocabulary, *sums)
 
     def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
         """Call `use(texts)` with the kernel's limits, after computing the stems of the texts' words."""

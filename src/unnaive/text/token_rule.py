@@ -52,7 +52,7 @@ class TokenRule:
         more='It sets case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None for none.',
     )  # fmt: skip
     lowercase: bool = option(
-        "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",),
+        "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase",),
         exports=EXPORTS,
     )  # fmt: skip
     min_length: int = option("Minimum length of a word in characters.", default=2, at_least=1, exports=EXPORTS)
@@ -77,9 +77,7 @@ class TokenRule:
         more="Words are joined by a space.",
         exports=EXPORTS,
     )
-    html: bool = option(
-        "Leave out HTML tags, scripts and styles, and decode entities.", default=False, flags=("--markup", "--html")
-    )
+    strip_html: bool = option("Leave out HTML tags, scripts and styles, and decode entities.", default=False)
     message: str | None = option(
         "Parts of e-mail messages to read, e.g. whole, body or subject-body.", choices=tuple(MESSAGE_HEADERS),
         noun="message part", metavar="PARTS", more="UU-encoded blocks are then skipped.",
@@ -90,6 +88,7 @@ class TokenRule:
     )  # fmt: skip
     char_ngrams: tuple[int, int] = option(
         "Length of character n-grams, e.g. 3 or 2-5.", default=(2, 5), metavar="N[-M]",
+        needs=("analyzer=char", "analyzer=both"),
         more="The borders of words are marked and count as characters; stop words and short words have n-grams too.",
         exports=EXPORTS,
     )  # fmt: skip
@@ -114,6 +113,7 @@ class TokenRule:
     char_borders: str = option(
         "Borders of character n-grams: spaces (n-grams include punctuation) or words (they do not).", default="spaces",
         choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND", exports=EXPORTS,
+        needs=("analyzer=char", "analyzer=both"),
     )  # fmt: skip
 
     fields: tuple[Field, ...] | None = option(

@@ -230,14 +230,14 @@ def _character_grams(unit: Span, rule: TokenRule) -> list[Span]:
 def spans(text: str, rule: TokenRule) -> list[Span]:
     """(start, end, term) for every term, with offsets into the original text.
 
-    >>> spans("R&amp;D of <b>Cats</b>", TokenRule(html=True))
+    >>> spans("R&amp;D of <b>Cats</b>", TokenRule(strip_html=True))
     [(8, 10, 'of'), (14, 18, 'cats')]
     """
     if rule.fields is not None:
         return [span for section in sections(text, rule.fields) for span in _section_spans(section, rule)]
-    if rule.message is None and not rule.html:
+    if rule.message is None and not rule.strip_html:
         return _terms(text, rule)
-    parts = pieces(text, message=rule.message, markup=rule.html)
+    parts = pieces(text, message=rule.message, markup=rule.strip_html)
     places = OffsetMap(parts)
     cleaned = "".join(piece.text for piece in parts)
     return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
@@ -257,9 +257,9 @@ def _section_spans(section: RecordSection, rule: TokenRule) -> list[Span]:
 
 def cleaned(text: str, rule: TokenRule) -> str:
     """The text without markup and without the unwanted parts of a message."""
-    if rule.message is None and not rule.html:
+    if rule.message is None and not rule.strip_html:
         return text
-    return "".join(piece.text for piece in pieces(text, message=rule.message, markup=rule.html))
+    return "".join(piece.text for piece in pieces(text, message=rule.message, markup=rule.strip_html))
 
 
 def tokens(text: str, rule: TokenRule) -> list[str]:

@@ -45,6 +45,7 @@ class Vocabulary:
     """
 
     table: TermTable | None = None  # of the counter that has found the terms, if it learns no more
+    _in_order = False  # whether the terms are known to be sorted
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
         if isinstance(terms, str):
@@ -57,10 +58,11 @@ class Vocabulary:
             raise BadData(f"the vocabulary has {_repeated(self.terms)!r} twice; give every term once")
 
     @classmethod
-    def trusted(cls, blob: Bytes, offsets: Ids) -> Vocabulary:
-        """A vocabulary over arrays that need no check, such as the kernel's."""
+    def trusted(cls, blob: Bytes, offsets: Ids, *, in_order: bool = False) -> Vocabulary:
+        """A vocabulary over arrays that need no check, such as the kernel's; `in_order` if its terms are sorted."""
         self = cls.__new__(cls)
         self._arrays = (blob, offsets)
+        self._in_order = in_order
         return self
 
     @classmethod
@@ -203,6 +205,8 @@ class Vocabulary:
         >>> Vocabulary(["vote", "ball"]).order()
         array([1, 0])
         """
+        if self._in_order:
+            return None
         return term_order(*self._arrays) if kernel is None else kernel.term_order(*self._arrays)
 
     def take(self, ids: ArrayLike) -> Vocabulary:
