@@ -188,13 +188,13 @@ def test_after_a_new_class_the_calibration_is_that_of_training(kind):
     """A model that is tuned keeps its documents; one without them says that its calibration is gone."""
     new = ["rain and wind"] * 6
     made = TextClassifier("multinomial", calibrate=kind).fit(TEXTS, LABELS)
-    made.partial_fit(new, ["weather"] * 6, grow=True)
+    made.partial_fit(new, ["weather"] * 6, new_classes=True)
     whole = TextClassifier("multinomial", calibrate=kind).fit([*TEXTS, *new], [*LABELS, *["weather"] * 6])
     assert made.fitted_.calibration == whole.fitted_.calibration
     assert made.fitted_.calibration is not None
     sums = TextClassifier("multinomial", calibrate=kind, documents_limit=0).fit(TEXTS, LABELS)
     with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are lost"):
-        sums.partial_fit(new, ["weather"] * 6, grow=True)
+        sums.partial_fit(new, ["weather"] * 6, new_classes=True)
     assert sums.fitted_.calibration is None
     assert sums.fitted_.conformal is None
 

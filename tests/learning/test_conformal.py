@@ -69,10 +69,10 @@ def test_scores_are_rounded_up_to_32_bits():
 
 
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
+@pytest.mark.parametrize("coverage", [0.8, 0.9, 0.95])
 @pytest.mark.slow
-def test_new_documents_are_covered_as_promised(confidence, by_class):
-    """Over 30 draws of 1,000 held-out and 1,000 new documents: between the confidence and 1/(n+1) more.
+def test_new_documents_are_covered_as_promised(coverage, by_class):
+    """Over 30 draws of 1,000 held-out and 1,000 new documents: between the coverage and 1/(n+1) more.
 
     n is 1,000, or by class about 200; the standard error of the mean over draws is .002.
     """
@@ -80,30 +80,30 @@ def test_new_documents_are_covered_as_promised(confidence, by_class):
     for seed in range(30):
         held_out = ConformalScores.of(*drawn(1000, seed))
         log_p, Y = drawn(1000, 1000 + seed)
-        inside = held_out.accepted(log_p, confidence, by_class=by_class)
+        inside = held_out.accepted(log_p, coverage, by_class=by_class)
         hit = inside[np.arange(1000), Y.argmax(axis=1)]
         covered.append(hit.mean())
         each.append([hit[Y[:, c] == 1].mean() for c in range(5)])
     more = 1 / 200 if by_class else 1 / 1000
-    assert confidence - 0.006 < np.mean(covered) < confidence + more + 0.006
+    assert coverage - 0.006 < np.mean(covered) < coverage + more + 0.006
     if by_class:
-        assert np.mean(each, axis=0) == pytest.approx([confidence] * 5, abs=0.015)  # a fifth of the documents each
+        assert np.mean(each, axis=0) == pytest.approx([coverage] * 5, abs=0.015)  # a fifth of the documents each
 
 
 def test_higher_confidence_holds_lower_and_sets_start_with_the_most_probable():
     made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
     new = ["a ball", "bread and law", "nothing known", ""]
-    sets = [made.predict_set(new, share) for share in (0.5, 0.8, 0.9)]
+    sets = [made.predict_label_set(new, share) for share in (0.5, 0.8, 0.9)]
     for small, large in pairwise(sets):
         assert all(set(one) <= set(two) for one, two in zip(small, large, strict=True))
     best = made.classes_[made.predict_proba(new).argmax(axis=1)]
-    assert [one[0] for one in made.predict_set(new, 0.9, at_least_one=True)] == list(best)
+    assert [one[0] for one in made.predict_label_set(new, 0.9, at_least_one=True)] == list(best)
 
 
 def test_too_few_documents_for_a_confidence_give_every_label():
     """30 documents: the 30th of 31 ranks is for .96; .99 would need the 31st, so all classes are in the set."""
     made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
-    assert [sorted(one) for one in made.predict_set(["a ball"], 0.99)] == [["food", "politics", "sport"]]
+    assert [sorted(one) for one in made.predict_label_set(["a ball"], 0.99)] == [["food", "politics", "sport"]]
 
 
 def test_multilabel_sets_hold_all_labels_of_a_document():
@@ -228,7 +228,7 @@ def test_a_loaded_model_gives_the_same_sets(tmp_path, labels):
     made.save(tmp_path / "a.model")
     copy = TextClassifier.load(tmp_path / "a.model")
     for options in ({}, {"by_class": True}, {"at_least_one": True}):
-        assert copy.predict_set(TEXTS, 0.8, **options) == made.predict_set(TEXTS, 0.8, **options)
+        assert copy.predict_label_set(TEXTS, 0.8, **options) == made.predict_label_set(TEXTS, 0.8, **options)
 
 
 def test_held_out_scores_in_files_are_not_trusted():
@@ -261,11 +261,11 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
 def test_without_held_out_scores_there_is_a_sentence():
     plain = TextClassifier("multinomial").fit(TEXTS, LABELS)
     with pytest.raises(UnnaiveError, match=r"has no scores of held-out documents.*calibrate='temperature'"):
-        plain.predict_set(["a ball"])
+        plain.predict_label_set(["a ball"])
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     for wrong in (0, 1, 90, float("nan"), "0.9"):
         with pytest.raises(BadData, match="a share between 0 and 1"):
-            made.predict_set(["a ball"], wrong)
+            made.predict_label_set(["a ball"], wrong)
 
 
 class Searching(DocumentsModel):
@@ -295,13 +295,15 @@ def test_scores_that_the_model_held_out_itself_are_used():
     assert tuned.calibration is not None
     assert tuned.conformal.overall.n == 20
     estimator = Searching().fit(counted, y)  # the other entrance
-    assert estimator.predict_set(counted, 0.8) == fitted.predict_set(csr_array(counted), 0.8)
+    assert estimator.predict_label_set(counted, 0.8) == fitted.predict_label_set(csr_array(counted), 0.8)
 
 
 def test_updates_make_the_table_of_the_documents_that_there_are_now():
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     table = made.fitted_.conformal
-    more = made.partial_fit(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"], grow=True).fitted_
+    more = made.partial_fit(
+        ["a late ball", "rain", "rain again"], ["sport", "weather", "weather"], new_classes=True
+    ).fitted_
     assert more.conformal.overall.n == len(TEXTS) + 3
     assert more.conformal.by_class[more.classes.index("weather")].n == 2
     made.forget(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"])
@@ -326,7 +328,7 @@ def test_tickets_are_covered():
         found = evaluate(made, test.texts, test.labels).coverage(0.9)
         assert [one.by_class for one in found] == [False, True]
         assert found[0].coverage == pytest.approx(0.9, abs=0.036)
-        held = [label[0] in one for one, label in zip(made.predict_set(test.texts), test.labels, strict=True)]
+        held = [label[0] in one for one, label in zip(made.predict_label_set(test.texts), test.labels, strict=True)]
         assert found[0].coverage == np.mean(held)
 
 

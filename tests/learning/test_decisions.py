@@ -8,6 +8,7 @@ import pytest
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel
 from unnaive.data.folds import folds, out_of_fold
+from unnaive.learning import tuning
 from unnaive.learning.decisions import Argmax, Proportional, Thresholds, TopK, decision_from_dict, default_decision
 from unnaive.learning.tuning import best_cut, pcut, rcut, scut
 from unnaive.linear.links import LINKS, probabilities, relative
@@ -64,6 +65,25 @@ def test_best_cut_is_as_good_as_any_threshold(seed):
     cut, value = best_cut(scores, truth)
     assert value == pytest.approx(max(f1(scores >= t, truth) for t in scores))
     assert f1(scores >= cut, truth) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_scores_that_no_best_threshold_reaches_are_not_sorted(seed, monkeypatch):
+    """The cut is that of all scores, with ties, weights and positives without a score; few of 3,000 are sorted."""
+    random = np.random.default_rng(seed)
+    truth = random.random(3_000) < (0.02 if seed % 2 else 0.3)
+    truth[0] = True
+    scores = np.round(random.normal(size=3_000) + (3.0 if seed % 4 < 2 else 0.5) * truth, 1 if seed % 3 else 9)
+    weight = random.integers(1, 4, 3_000).astype(float) if seed % 5 == 0 else None
+    missed = float(random.integers(0, 20))
+    expected = best_cut(scores, truth, missed, weight)
+    sorted_cells = []
+    monkeypatch.setattr(tuning, "FEW_CELLS", 0)
+    argsort = np.argsort
+    monkeypatch.setattr(np, "argsort", lambda cells, **kind: sorted_cells.append(len(cells)) or argsort(cells, **kind))
+    assert best_cut(scores, truth, missed, weight) == expected
+    if seed % 2 and seed % 4 < 2:  # 2 % of positives with high scores
+        assert sorted_cells[0] < 600
 
 
 def test_best_cut_parts_neighbouring_floats():

@@ -116,7 +116,7 @@ def test_overlapping_terms_add_their_evidence():
 
 
 def test_markup_is_read_through():
-    model = TextClassifier("multinomial", html=True).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", strip_html=True).fit(TEXTS, LABELS)
     places = {part.term: part.places for part in model.explain(TEXT).evidence}
     ((start, end),) = places["bread"]
     assert TEXT[start:end] == "bread"

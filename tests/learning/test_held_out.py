@@ -16,10 +16,11 @@ from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import _hold_out, kept_rows, out_of_fold_scores
 from unnaive.linear.term_selection import select_terms
 from unnaive.models import held_out_scores
-from unnaive.models.auto.candidates import MULTILABEL, Candidate
+from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import Training, fit_family, member_scores
 from unnaive.models.auto.multilabel import TOL as MULTILABEL_TOL
 from unnaive.models.auto.multilabel import _out_of_fold
+from unnaive.models.auto.plan import Size, multilabel_members
 from unnaive.models.auto.search import CandidateSearch, block_splits
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.views import find_views
@@ -180,15 +181,18 @@ class TestAuto:
         X, terms, _ = self.read(texts, codes)
         Y = csr_array(one_label_matrix(codes, N_CLASSES))
         fold = np.arange(len(codes)) % 3
-        view = find_views(X, terms, N_CLASSES)[0]
-        found = _out_of_fold(X, Y, view, MULTILABEL, None, fold, 0, 1, Steps(), terms, None)
-        scores = dict(zip(MULTILABEL, found, strict=True))
+        views = find_views(X, terms, N_CLASSES)
+        size = Size(len(codes), N_CLASSES, {view.name: int(view.df.sum()) for view in views})
+        members = multilabel_members(list(size.cells))
+        found = _out_of_fold(X, Y, size, members, None, fold, 0, 1, Steps(), terms, None)
         split = type("Split", (), {"train": np.flatnonzero(fold != 1), "held_out": np.flatnonzero(fold == 1)})
-        for one in MULTILABEL:
-            expected = self.expected(texts, codes, split, "words", one, tol=MULTILABEL_TOL)
+        for (view, one), scores in zip(members, found, strict=True):
+            if view == "words and characters":
+                continue
+            expected = self.expected(texts, codes, split, view, one, tol=MULTILABEL_TOL)
             close = 1e-12 if one.family in CLOSED else 1e-4
             np.testing.assert_allclose(
-                scores[one][fold == 1], expected, rtol=0, atol=close * np.abs(expected).max(), err_msg=str(one)
+                scores[fold == 1], expected, rtol=0, atol=close * np.abs(expected).max(), err_msg=f"{view} {one}"
             )
 
     def test_a_view_that_a_fold_lacks_adds_nothing(self):

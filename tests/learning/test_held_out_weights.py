@@ -13,7 +13,7 @@ from unnaive.learning.top_tuning import TOP_TUNINGS, tune_top
 from unnaive.learning.tuning import TUNINGS, best_cut
 from unnaive.linear.top_scores import TopScores
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
-from unnaive.models.auto.multilabel import fit_log_odds
+from unnaive.models.auto.label_odds import fit_log_odds
 from unnaive.models.auto.pool_weights import fit_pool, fit_saturation, fit_temperature_scale, pool_log_loss, soften
 from unnaive.models.catalogue import MODELS, find_model
 
@@ -124,11 +124,11 @@ def test_pools():
     found, expected = (fit_saturation(*part, shrink=1.0) for part in ((pooled, soft), (pooled[copies], soft_copies)))
     np.testing.assert_allclose(found, expected, rtol=1e-3)
     Y = several()
-    (slope, levels), (slope_copies, levels_copies) = (
-        fit_log_odds(log_p, Y, weight),
-        fit_log_odds(log_p[copies], Y[copies]),
+    (slopes, levels), (slopes_of_copies, levels_of_copies) = (
+        fit_log_odds([log_p], Y, weight),
+        fit_log_odds([log_p[copies]], Y[copies]),
     )
-    np.testing.assert_allclose([slope, *levels], [slope_copies, *levels_copies], atol=1e-3)
+    np.testing.assert_allclose([*slopes, *levels], [*slopes_of_copies, *levels_of_copies], atol=1e-3)
 
 
 SETTINGS = {

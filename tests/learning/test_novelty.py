@@ -41,25 +41,25 @@ def classifier(request):
 
 
 def test_a_promised_share_of_the_classes_is_rejected_and_most_of_the_others(classifier):
-    rejected = np.mean(classifier.predict(INSIDE, unknown_rate=0.1) == "unknown")
+    rejected = np.mean(classifier.predict(INSIDE, out_of_scope_rate=0.1) == "undecided")
     assert abs(rejected - 0.1) < 0.07  # three standard errors of 240 held-out and 400 new texts
-    assert np.mean(classifier.predict(OUTSIDE, unknown_rate=0.1) == "unknown") > 3 * rejected
-    novelty = classifier.novelty(INSIDE + OUTSIDE)
+    assert np.mean(classifier.predict(OUTSIDE, out_of_scope_rate=0.1) == "undecided") > 3 * rejected
+    novelty = classifier.out_of_scope_score(INSIDE + OUTSIDE)
     assert (novelty.min() >= 0, novelty.max() <= 1) == (True, True)
     assert np.median(novelty[len(INSIDE) :]) > 0.8 > 0.6 > np.median(novelty[: len(INSIDE)])
 
 
 def test_known_labels_are_those_of_predict(classifier):
-    given, plain = classifier.predict(INSIDE, unknown_rate=0.2), classifier.predict(INSIDE)
-    known = given != "unknown"
+    given, plain = classifier.predict(INSIDE, out_of_scope_rate=0.2), classifier.predict(INSIDE)
+    known = given != "undecided"
     assert given[known].tolist() == plain[known].tolist()
-    assert known.tolist() == (~classifier.fitted_.unknown_rows(classifier.scores(INSIDE), 0.2)).tolist()
+    assert known.tolist() == (~classifier.fitted_.out_of_scope_rows(classifier.scores(INSIDE), 0.2)).tolist()
 
 
 def test_the_scores_are_kept_in_the_file(classifier, tmp_path):
     classifier.save(tmp_path / "m.model")
     again = TextClassifier.load(tmp_path / "m.model")
-    assert again.novelty(OUTSIDE).tolist() == classifier.novelty(OUTSIDE).tolist()
+    assert again.out_of_scope_score(OUTSIDE).tolist() == classifier.out_of_scope_score(OUTSIDE).tolist()
 
 
 @pytest.mark.parametrize("model", ["nbsvm", "multinomial"])
@@ -68,9 +68,9 @@ def test_updating_and_forgetting_are_exact(model):
     part = TextClassifier(model, calibrate="temperature").fit(TEXTS[::2], LABELS[::2])
     updated = TextClassifier(model, calibrate="temperature").fit(TEXTS[::2], LABELS[::2])
     updated.partial_fit(TEXTS[1::2], LABELS[1::2])
-    assert updated.novelty(OUTSIDE).tolist() == whole.novelty(OUTSIDE).tolist()
+    assert updated.out_of_scope_score(OUTSIDE).tolist() == whole.out_of_scope_score(OUTSIDE).tolist()
     updated.forget(TEXTS[1::2], LABELS[1::2])
-    assert updated.novelty(OUTSIDE).tolist() == part.novelty(OUTSIDE).tolist()
+    assert updated.out_of_scope_score(OUTSIDE).tolist() == part.out_of_scope_score(OUTSIDE).tolist()
 
 
 def test_who_cannot_tell_says_why():
@@ -78,17 +78,17 @@ def test_who_cannot_tell_says_why():
     with pytest.raises(
         UnnaiveError, match="with two classes, a text of neither looks like a text between the two; add a third"
     ):
-        two.novelty(INSIDE)
+        two.out_of_scope_score(INSIDE)
     with pytest.raises(UnnaiveError, match="has no scores of held-out documents; train it with calibrate="):
-        TextClassifier("multinomial").fit(TEXTS, LABELS).novelty(INSIDE)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).out_of_scope_score(INSIDE)
     one_each = TextClassifier().fit(["good ball", "fair vote", "blue sky"], ["sport", "law", "sea"])
     with pytest.raises(UnnaiveError, match="it has no scores of held-out documents; train it with more documents, of"):
-        one_each.novelty(INSIDE)
+        one_each.out_of_scope_score(INSIDE)
     sets = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, [(one,) for one in LABELS])
     with pytest.raises(UnnaiveError, match="its documents may have no label"):
-        sets.novelty(INSIDE)
+        sets.out_of_scope_score(INSIDE)
     with pytest.raises(BadData, match="the unknown rate is 5; give the share"):
-        TextClassifier("nbsvm", calibrate="temperature").fit(TEXTS, LABELS).predict(INSIDE, unknown_rate=5)
+        TextClassifier("nbsvm", calibrate="temperature").fit(TEXTS, LABELS).predict(INSIDE, out_of_scope_rate=5)
 
 
 def test_measures_by_hand():
@@ -105,18 +105,28 @@ def test_the_command_line(classifier, run, tmp_path):
         "text,label\n" + "".join(f"{t},{one}\n" for t, one in zip(INSIDE, np.repeat(KNOWN, 100), strict=True))
     )
     (tmp_path / "out.txt").write_text("\n".join(OUTSIDE))
-    code, out, _ = run("predict", "m.model", tmp_path / "out.txt", "--unknown-rate", "0.1", "--json")
+    code, out, _ = run("predict", "m.model", tmp_path / "out.txt", "--out-of-scope-rate", "0.1", "--json")
     labels = [json.loads(line)["labels"][0] for line in out.splitlines()]
-    assert (code, labels) == (0, classifier.predict(OUTSIDE, unknown_rate=0.1).tolist())
-    run("predict", "m.model", tmp_path / "out.txt", "--unknown-rate", "0.1", "--unknown", "other", "-o", "found.csv")
-    best = ("predict", "m.model", tmp_path / "out.txt", "--unknown-rate", "0.1", "--top", "2")
+    assert (code, labels) == (0, classifier.predict(OUTSIDE, out_of_scope_rate=0.1).tolist())
+    run(
+        "predict",
+        "m.model",
+        tmp_path / "out.txt",
+        "--out-of-scope-rate",
+        "0.1",
+        "--undecided",
+        "other",
+        "-o",
+        "found.csv",
+    )
+    best = ("predict", "m.model", tmp_path / "out.txt", "--out-of-scope-rate", "0.1", "--top-k", "2")
     code, _, err = run(*best, "-o", "best.csv")
-    assert (code, "--top 2 writes the best classes of every document, so --unknown-rate" in err) == (2, True)
+    assert (code, "--top-k 2 writes the best classes of every document, so --out-of-scope-rate" in err) == (2, True)
     code, out, _ = run(*best, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["labels"][0] for row in rows] == labels
-    assert all(len(row["top"]) == 2 for row in rows)
-    assert Path("found.csv").read_text().count(",other,") == labels.count("unknown")
+    assert all(len(row["classes"]) == 2 for row in rows)
+    assert Path("found.csv").read_text().count(",other,") == labels.count("undecided")
     code, out, _ = run("evaluate", "m.model", tmp_path / "in.csv", "--out-of-scope", tmp_path / "out.txt", "--json")
     measured = evaluate_out_of_scope(classifier.fitted_, INSIDE, OUTSIDE)
     assert json.loads(out)["out_of_scope"]["auroc"] == pytest.approx(measured.auroc)
@@ -128,7 +138,10 @@ def test_estimators_tell_it_too():
 
     reader = CountVectorizer().fit(TEXTS)
     estimator = Auto(budget="fast").fit(reader.transform(TEXTS), LABELS)
-    assert estimator.novelty(reader.transform(OUTSIDE)).mean() > estimator.novelty(reader.transform(INSIDE)).mean()
+    assert (
+        estimator.out_of_scope_score(reader.transform(OUTSIDE)).mean()
+        > estimator.out_of_scope_score(reader.transform(INSIDE)).mean()
+    )
 
 
 def test_shares_below_are_those_of_all_scores():

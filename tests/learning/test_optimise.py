@@ -9,7 +9,7 @@ from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.cost_files import read_costs
 from unnaive.learning.decisions import LeastCost, Thresholds, WeightedArgmax, decision_from_dict
-from unnaive.learning.optimise import _best_offset, _macro_f1, least_cost, read_optimise, tune_macro_f1
+from unnaive.learning.optimise import _best_offset, _macro_f1, _Rivals, least_cost, read_optimise, tune_macro_f1
 from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
 
 RNG = np.random.default_rng(0)
@@ -35,7 +35,7 @@ def test_the_best_offset_of_a_class_by_brute_force():
         p, truth = rare(60, seed)
         scores, times = np.log(p), np.ones(60) if seed < 3 else np.random.default_rng(seed).random(60) * 3
         for c in range(3):
-            offset, found = _best_offset(scores, truth, c, times)
+            offset, found = _best_offset(*_Rivals(scores.T.copy()).without(c), truth, c, times, 3)
             shifted = scores.copy()
             shifted[:, c] += offset
             assert _macro_f1(truth, shifted.argmax(axis=1), 3, times) == pytest.approx(found)
@@ -46,6 +46,24 @@ def test_the_best_offset_of_a_class_by_brute_force():
                 other[:, c] += value
                 tried.append(_macro_f1(truth, other.argmax(axis=1), 3, times))
             assert found >= max(tried[:-1]) - 1e-12
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+def test_the_two_best_classes_are_known_after_every_offset(n_classes):
+    """Scores are whole numbers, so that many are equal: the first of equal classes is the best."""
+    random = np.random.default_rng(n_classes)
+    scores = random.integers(0, 4, (n_classes, 50)).astype(float)
+    rivals, offsets = _Rivals(scores.copy()), np.zeros(n_classes)
+    for _ in range(30):
+        c, offset = int(random.integers(n_classes)), float(random.integers(-2, 3))
+        rivals.add(c, offset)
+        offsets[c] += offset
+        for without in range(n_classes):
+            others = scores + offsets[:, None]
+            others[without] = -np.inf
+            rival, lack = rivals.without(without)
+            assert rival.tolist() == others.argmax(axis=0).tolist()
+            assert lack.tolist() == (others.max(axis=0) - scores[without] - offsets[without]).tolist()
 
 
 def test_macro_f1_rises_on_new_documents():
@@ -219,7 +237,7 @@ def test_explanations_sets_and_spark_follow_the_decision_of_predict(name, option
     assert [fitted.classes[c] for c in fitted.first_labels(scores)] == given
     assert decided_labels(fitted, scores).to_pylist() == predicted_labels(fitted, new).to_pylist() == given
     for by_class in (False, True):
-        sets = fitted.predict_set(new, 0.5, at_least_one=True, by_class=by_class)
+        sets = fitted.predict_label_set(new, 0.5, at_least_one=True, by_class=by_class)
         assert all(label in labels for label, labels in zip(given, sets, strict=True))
 
 

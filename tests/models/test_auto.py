@@ -20,10 +20,10 @@ from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
 from unnaive.models.auto import members as auto_members
 from unnaive.models.auto import plan as auto_plan
-from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.candidates import LONG, USUAL, Candidate
 from unnaive.models.auto.elimination import Judged, best_of_families, find_helpful
+from unnaive.models.auto.label_odds import fit_log_odds
 from unnaive.models.auto.members import Training, fit_family
-from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
 from unnaive.models.auto.pool_weights import (
     PoolWeights,
@@ -90,6 +90,32 @@ class TestPlans:
     def test_small_data_gets_all(self):
         plan = make_plan(Size(600, 8, {"words": 30_000, "characters": 300_000}), "normal")
         assert (plan.views, plan.left_out, plan.n_folds, plan.n_judged) == (("words", "characters"), (), 5, 5)
+
+    def test_normal_searches_as_thorough_does_where_that_is_little_work(self):
+        """By the work: five folds of 3,000 documents of few words or of few classes, and fewer folds of others."""
+        for size in (
+            Size(5_000, 77, {"words": 50_000, "words and pairs": 90_000, "characters": 760_000}),
+            Size(3_000, 8, {"words": 200_000, "words and pairs": 400_000, "characters": 3_000_000}),
+        ):
+            plan, thorough = make_plan(size, "normal"), make_plan(size, "thorough")
+            assert (plan.candidates, plan.n_folds, plan.n_judged) == (thorough.candidates, 5, 5)
+            assert plan.training == size.documents
+        few = make_plan(Size(500, 77, {"words": 4_000, "words and pairs": 6_000, "characters": 60_000}), "normal")
+        assert (few.candidates, few.n_folds, few.n_judged) == (USUAL, 5, 5)  # too few to choose among more
+        newsgroups = Size(3_400, 20, {"words": 520_000, "words and pairs": 1_000_000, "characters": 7_400_000})
+        plan = make_plan(newsgroups, "normal")
+        assert (plan.candidates, plan.n_judged) == (LONG, 4)
+
+    def test_more_work_is_planned_as_before(self):
+        """20 Newsgroups, and the files of benchmarks/auto_size.py: a single fold holds enough documents out."""
+        newsgroups = {"words": 1_780_000, "words and pairs": 3_970_000, "characters": 25_600_000}
+        sizes = [Size(11_314, 20, newsgroups)]
+        sizes += [Size(10_000 * scale, 20, {"words": 350_000 * scale, "words and pairs": 550_000 * scale,
+                                            "characters": 6_500_000 * scale}) for scale in (1, 10)]  # fmt: skip
+        for size in sizes:
+            plan = make_plan(size, "normal")
+            assert set(plan.candidates) <= set(USUAL)
+            assert plan.n_judged == 1
 
     @pytest.mark.parametrize("budget", ["normal", "thorough", 20.0])
     def test_what_is_planned_fits_the_budget(self, budget):
@@ -181,7 +207,9 @@ class TestReading:
         assert (model.token_rule.analyzer, model.token_rule.ngrams) == rule
         model.save(tmp_path / "a.model")
         later = TextClassifier.load(tmp_path / "a.model")
-        assert later.partial_fit(["pasta with garlic"], ["food"], grow=True).predict(["garlic"]).tolist() == ["food"]
+        assert later.partial_fit(["pasta with garlic"], ["food"], new_classes=True).predict(["garlic"]).tolist() == [
+            "food"
+        ]
         assert later.token_rule == model.token_rule
         monkeypatch.undo()
         assert model.fit(TEXTS, LABELS).token_rule.analyzer == "both"  # a new fit is as if there had been none
@@ -421,7 +449,7 @@ class TestRecipe:
         # one of seven documents is of the new class, so an unknown text hardly ever is
         texts, labels = [*TEXTS, *["pasta with garlic", "soup with bread", "rice with fish"]], [*LABELS, *["food"] * 3]
         once = TextClassifier().fit(texts, labels)
-        later = TextClassifier().fit(TEXTS, LABELS).partial_fit(texts[18:], labels[18:], grow=True)
+        later = TextClassifier().fit(TEXTS, LABELS).partial_fit(texts[18:], labels[18:], new_classes=True)
         assert later.predict_proba(["zzz"])[0, 0] == pytest.approx(once.predict_proba(["zzz"])[0, 0], abs=0.1)
         assert later.predict(["garlic bread", "zzz"]).tolist()[0] == "food" != later.predict(["zzz"])[0]
 
@@ -490,7 +518,7 @@ class TestDefault:
         assert lines == ["no choice was made on held-out documents, because no class has a second document to hold out"]
         assert not model.fitted_.calibrated
         with pytest.raises(UnnaiveError, match="train it with more documents"):
-            model.predict_set(["ball"])
+            model.predict_label_set(["ball"])
         for asked in ({"calibrate": True}, {"decision": "scut"}, {"optimise": "macro-f1"}):
             for name in ("auto", "multinomial"):
                 with pytest.raises(UnnaiveError, match="no class has two documents, so no document can be held out"):
@@ -552,12 +580,50 @@ class TestMultilabel:
         assert rows.tolist() == list(range(217))
         assert model.fitted_.decision == scut(scores, kept.Y)
 
+    def test_endings_of_unknown_words_decide_several_labels(self):
+        """Every word is new, so only its last letters tell the labels: words alone know nothing."""
+        random = np.random.default_rng(0)
+        letters = np.array(list("bcdfgklmnprst"))
+
+        def made(n):
+            labels = [
+                tuple({str(name) for name in random.choice(["ation", "ville", "worthy"], size=2)}) for _ in range(n)
+            ]
+            words = [" ".join("".join(random.choice(letters, 7)) + ending for ending in names) for names in labels]
+            return words, labels
+
+        texts, labels = made(150)
+        model = TextClassifier().fit(texts, labels)
+        new, truth = made(60)
+        assert sum(set(found) == set(labels) for found, labels in zip(model.predict(new), truth, strict=True)) >= 57
+        report = model.fitted_.provenance.recipe["report"]
+        assert {row["view"] for row in report["tried"]} == {"words", "characters", "words and characters"}
+        shares = {row["view"]: row["share"] for row in report["tried"] if "NB-SVM" in row["model"]}
+        assert shares["words"] < 0.7 * shares["characters"]
+        assert report["f1"] > 0.95
+
+    def test_members_are_weighed_together_by_what_they_tell(self):
+        """A member of noise is dropped; of two that tell the same, each gets half; levels are those of the classes."""
+        random = np.random.default_rng(0)
+        odds = random.normal(size=(3_000, 4)) * 2 + [-3, -1, 0, 1]
+        Y = csr_array(random.random(odds.shape) < 1 / (1 + np.exp(-odds)))
+        near = [odds + 0.1 * random.normal(size=odds.shape) for _ in range(2)]
+        weights, levels = fit_log_odds([near[0], near[1], 7 * random.normal(size=odds.shape)], Y)
+        assert weights == pytest.approx([0.5, 0.5, 0.0], abs=0.05)
+        assert levels == pytest.approx(np.zeros(4), abs=0.15)
+
+    def test_plans_hold_scores_of_many_members_within_memory(self):
+        size = Size(200_000, 900, {"words": 10**6, "characters": 10**7, "words and characters": 11 * 10**6})
+        plan = plan_multilabel(size, "thorough")
+        assert plan.searched * 900 * len(plan.members) <= auto_plan.MOST_SCORES
+        assert plan.left_out == ("all but 25,000 documents in the folds",) or "characters" in plan.left_out
+
     def test_log_odds_by_hand(self):
         # half of the cells with score 0 are positive, and three of four with score 1: log-odds 0 and log 3
         scores, Y = np.repeat([0.0, 1.0], [4000, 4000])[:, None], np.tile([[1], [0], [1], [0]], (2000, 1))
         Y[6000:] = 1
-        slope, level = fit_log_odds(scores, csr_array(Y))
-        assert (slope, level[0]) == (pytest.approx(np.log(3), abs=0.01), pytest.approx(0.0, abs=0.01))
+        (slope,), (level,) = fit_log_odds([scores], csr_array(Y))
+        assert (slope, level) == (pytest.approx(np.log(3), abs=0.01), pytest.approx(0.0, abs=0.01))
 
     def test_few_documents(self):
         model = TextClassifier().fit(["ball goal", "vote law", "ball vote"], [("sport",), ("law",), ("sport", "law")])
@@ -592,7 +658,7 @@ class TestReport:
         assert "accuracy on 18 held-out documents" in inspected
         assert "probabilities calibrated while models were pooled; sets with a confidence by 18" in inspected
         code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
-        assert (code, "--budget is only for the model auto" in shown.err) == (2, True)
+        assert (code, "--budget has an effect only with --model auto" in shown.err) == (2, True)
 
 
 def test_log_loss_of_even_odds():
@@ -608,7 +674,7 @@ def test_thousands_of_classes_get_a_tree_of_labels_and_a_line_says_so(tmp_path):
     assert model.fitted_.scorer.kind == "label-tree"
     assert (model.predict(texts[:50]) == labels[:50]).all()
     with pytest.raises(UnnaiveError, match="train it with model='label-tree' and calibrate='temperature'"):
-        model.predict_set(texts[:1])
+        model.predict_label_set(texts[:1])
     model.save(tmp_path / "many.model")
     assert TextClassifier.load(tmp_path / "many.model").predict(texts[:50]).tolist() == labels[:50]
 
@@ -621,7 +687,7 @@ def test_weights_that_would_not_fit_in_memory_get_a_tree_of_labels(monkeypatch):
     monkeypatch.setattr(auto_plan, "MOST_NUMBERS", 100)
     for change in (
         lambda: TextClassifier(budget="fast").fit(texts, labels),
-        lambda: pool.partial_fit(["warm soup"], ["sport"], keep_choice=True),
+        lambda: pool.partial_fit(["warm soup"], ["sport"], search="keep"),
     ):
         with pytest.warns(UnnaiveWarning, match="2 classes are too many for a search, so auto trains a label tree"):
             assert change().fitted_.scorer.kind == "label-tree"
@@ -685,3 +751,17 @@ def test_small_classes_are_divided_at_random(monkeypatch):
     assert most[~large].max() >= 4  # of eight documents in five folds, at most two if they were spread evenly
     assert most[large].tolist() == [20, 20]
     assert np.ptp(np.bincount(fold)) <= 3
+
+
+def test_documents_of_classes_with_two_are_held_out_one_by_one():
+    """By chance both fell into one fold, where neither can be held out: sets covered 71 for 78 % on Banking77."""
+    random = np.random.default_rng(0)
+    sizes = [2] * 24 + [20] * 6
+    labels = [f"class {c}" for c, size in enumerate(sizes) for _ in range(size)]
+    texts = [
+        " ".join([*(f"c{label[6:]}w{term}" for term in random.integers(0, 30, 8)),
+                  *(f"x{term}" for term in random.integers(0, 60, 4))])
+        for label in labels
+    ]  # fmt: skip
+    report = TextClassifier("auto", budget="fast").fit(texts, labels).fitted_.provenance.report
+    assert report["held-out"] >= 0.97 * len(texts)  # but for texts that share a passage

@@ -46,15 +46,15 @@ def test_new_documents_are_learnt_and_forgotten_again(tickets, trained):
     texts, labels = (part[N:] for part in tickets)
     before = right_probability(trained, texts, labels)
     for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        alone = copy_of(trained).partial_fit([text], [label], approximate=True)
+        alone = copy_of(trained).partial_fit([text], [label], search="adjust")
         assert right_probability(alone, [text], [label])[0] > before[row]
-    changed = copy_of(trained).partial_fit(texts, labels, approximate=True)
+    changed = copy_of(trained).partial_fit(texts, labels, search="adjust")
     after = right_probability(changed, texts, labels)
     assert np.all(after[before < 0.95] > before[before < 0.95])
     assert np.log(after).mean() > np.log(before).mean() + 0.1
     assert changed.fitted_.documents.n_docs == N + 12
     assert changed.fitted_.provenance.n_approximate == 12
-    changed.forget(texts, labels, approximate=True)
+    changed.forget(texts, labels, search="adjust")
     np.testing.assert_allclose(changed.predict_proba(texts), trained.predict_proba(texts), atol=2e-4)
     assert changed.fitted_.documents == trained.fitted_.documents
 
@@ -64,16 +64,16 @@ def test_more_documents_than_are_solved_for_together_are_forgotten_too(tickets, 
     texts, labels = tickets
     texts, labels = [f"{text} {labels[row - 1]}" for row, text in enumerate(texts)][:200], labels[:200]
     before = trained.scores(texts)
-    changed = copy_of(trained).partial_fit(texts, labels, approximate=True)
+    changed = copy_of(trained).partial_fit(texts, labels, search="adjust")
     assert np.abs(changed.scores(texts) - before).max() > 0.5
-    changed.forget(texts[::-1], labels[::-1], approximate=True)
+    changed.forget(texts[::-1], labels[::-1], search="adjust")
     np.testing.assert_allclose(changed.scores(texts), before, atol=2e-4)
 
 
 def test_the_next_exact_change_is_the_model_of_all_documents(tickets, trained):
     """Bit for bit: what was adjusted leaves no trace."""
     texts, labels = tickets
-    changed = copy_of(trained).partial_fit(texts[N:], labels[N:], approximate=True)
+    changed = copy_of(trained).partial_fit(texts[N:], labels[N:], search="adjust")
     exact = TextClassifier("auto", budget="fast").fit(texts, labels)
     assert model_hash(changed.fitted_) != model_hash(exact.fitted_)
     assert model_hash(changed.remake().fitted_) == model_hash(exact.fitted_)
@@ -84,12 +84,12 @@ def test_rows_of_counts_are_adjusted_too():
     X, y = np.eye(4, dtype=int)[[0, 1, 2, 3] * 8], np.array(["a", "b", "a", "b"] * 8)
     model = Auto(budget="fast").fit(X, y)
     before = model.predict_proba([[0, 0, 0, 1]])[0, 0]
-    model.partial_fit([[0, 0, 0, 1]] * 3, ["a"] * 3, approximate=True)
+    model.partial_fit([[0, 0, 0, 1]] * 3, ["a"] * 3, search="adjust")
     assert model.predict_proba([[0, 0, 0, 1]])[0, 0] > before
-    model.forget([[0, 0, 0, 1]] * 3, ["a"] * 3, approximate=True)
+    model.forget([[0, 0, 0, 1]] * 3, ["a"] * 3, search="adjust")
     assert model.predict_proba([[0, 0, 0, 1]])[0, 0] == pytest.approx(before, abs=1e-4)
     with pytest.raises(UnnaiveError, match="cannot add columns"):
-        model.partial_fit([[0, 0, 0, 1, 1]], ["a"], grow=True, approximate=True)
+        model.partial_fit([[0, 0, 0, 1, 1]], ["a"], new_classes=True, search="adjust")
 
 
 def test_residuals_are_the_slope_of_the_loss():
@@ -115,13 +115,11 @@ def test_residuals_are_the_slope_of_the_loss():
 def test_what_cannot_be_approximate_is_a_sentence(tickets, trained):
     texts, labels = tickets
     with pytest.raises(UnnaiveError, match="cannot add or remove classes"):
-        copy_of(trained).partial_fit(["a new thing"], ["novel"], grow=True, approximate=True)
-    with pytest.raises(UnnaiveError, match="give only one of the two"):
-        copy_of(trained).partial_fit(texts[N:], labels[N:], keep_choice=True, approximate=True)
+        copy_of(trained).partial_fit(["a new thing"], ["novel"], new_classes=True, search="adjust")
     with pytest.raises(UnnaiveError, match="keeps counts, so its updates are exact"):
-        TextClassifier("multinomial").fit(texts, labels).partial_fit(texts[:2], labels[:2], approximate=True)
+        TextClassifier("multinomial").fit(texts, labels).partial_fit(texts[:2], labels[:2], search="adjust")
     with pytest.raises(UnnaiveError, match="cannot be updated approximately"):
-        TextClassifier("nbsvm").fit(texts, labels).partial_fit(texts[:2], labels[:2], approximate=True)
+        TextClassifier("nbsvm").fit(texts, labels).partial_fit(texts[:2], labels[:2], search="adjust")
 
 
 def test_commands_receipts_and_descriptions_say_so(tickets, trained, tmp_path, monkeypatch, capsys):
@@ -135,16 +133,14 @@ def test_commands_receipts_and_descriptions_say_so(tickets, trained, tmp_path, m
         code = exit_code(words.split())
         return code, " ".join(capsys.readouterr().out.split())
 
-    code, shown = run("update m.model new.jsonl --approximate")
+    code, shown = run("update m.model new.jsonl --search adjust")
     assert code == 0
     assert "12 documents changed the weights approximately; to make them exact: unnaive update m.model" in shown
     assert "12 documents were learnt or forgotten approximately; an exact update retrains" in run("inspect m.model")[1]
-    assert run("forget m.model new.jsonl --approximate --receipt r.json")[0] == 0
+    assert run("forget m.model new.jsonl --search adjust --receipt r.json")[0] == 0
     receipt = json.loads((tmp_path / "r.json").read_text())
     assert receipt["kept_from_before"] == ["weights, approximately"]
     assert "they, its vocabulary and its calibration may still depend on them" in receipt["statement"]
     code, shown = run("verify m.model --receipt r.json --forgotten new.jsonl")
     assert code == 0
     assert "that weights, vocabulary and calibration do not depend on the documents" in shown
-    assert run("update m.model new.jsonl --approximate --keep-choice")[0] == 2
-    assert run("update m.model new.jsonl --approximate --rechoose")[0] == 2

@@ -144,6 +144,19 @@ def test_independence_is_the_chi_squared_test_given_the_class():
     assert (np.diagonal(p) == 0).all()
 
 
+def test_unconditional_independence_is_pearson_s_test_of_two_features():
+    rows, inside = random_documents(3)
+    p = independence(Cases.of(rows, inside), [0, 1, 2], conditional=False)
+    for i, j in combinations(range(3), 2):
+        table = [[((rows[:, i] == a) & (rows[:, j] == b)).sum() for b in (0, 1)] for a in (0, 1)]
+        assert p[i, j] == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=2e-7)
+    given, blind = (
+        shape_tree(Cases.of(rows, inside), clustering=name, branching=3, alpha=0.0)
+        for name in ("dep", "dep-unconditional")
+    )
+    assert given != blind
+
+
 def test_weights_are_repetitions():
     rows, inside = random_documents(2, n_docs=80)
     weight = np.random.default_rng(0).integers(0, 4, 80)
@@ -189,7 +202,7 @@ def test_degenerate_data_still_makes_a_tree(clustering, spoil):
 
 def test_unknown_clustering_lists_those_there_are():
     rows, inside = random_documents(0)
-    with pytest.raises(UnknownName, match="avg, dep, or"):
+    with pytest.raises(UnknownName, match="avg, dep, dep-unconditional, or"):
         shape_tree(Cases.of(rows, inside), clustering="and", branching=3, alpha=0.0)
 
 

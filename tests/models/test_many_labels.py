@@ -113,7 +113,7 @@ def by_all_scores(monkeypatch, fitted):
     return fitted
 
 
-@pytest.mark.parametrize("more", [{}, {"top": 3}, {"below": 0.6}, {"unknown": "none"}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"top": 3}, {"below": 0.6}, {"undecided": "none"}], ids=str)
 def test_predict_writes_what_it_writes_by_all_scores(multilabel, single, monkeypatch, more):
     ids = [str(row) for row in range(len(TEXTS))]
     found = [Predictor(fitted, **more).predict(ids, TEXTS) for fitted in (multilabel, single)]
@@ -139,7 +139,7 @@ def test_the_service_answers_what_it_answers_by_all_scores(multilabel, single):
             assert [row["label"] for row in one["classes"]] == [row["label"] for row in two["classes"]]
             p, q = ([row["probability"] for row in each["classes"]] for each in (one, two))
             assert p == pytest.approx(q, rel=1e-9)
-        assert orjson.dumps(plain_rows(top, 3, 0.5))
+        assert orjson.dumps(plain_rows(top, 3))
 
 
 def test_spark_labels_are_those_by_all_scores(multilabel, single):

@@ -1,16 +1,15 @@
 """scikit-learn's own tests of naive Bayes, with our classes in the place of theirs; what differs carries its reason."""
 
-import importlib.util
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from support.scikit_learn_suite import suite_cases
 
 import unnaive
 
-SUITE = Path(sklearn.__file__).parent / "tests" / "test_naive_bayes.py"
 OURS = ("MultinomialNB", "BernoulliNB", "ComplementNB")
 
 ALPHA = "a smoothing of 0, or one for each term, is refused: log 0 is no weight"
@@ -24,52 +23,16 @@ if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
     UNLIKE["test_predict_joint_proba"] = "it asks for the rounding of scikit-learn's own subtraction"
 
 
-def load_suite():
-    spec = importlib.util.spec_from_file_location("scikit_learn_naive_bayes", SUITE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    theirs = {getattr(module, name): getattr(unnaive, name) for name in OURS}
-    for name in OURS:
-        setattr(module, name, getattr(unnaive, name))
-    return module, theirs
+def about_others(name, parameters):
+    return "gnb" in name or "categorical" in name or bool({GaussianNB, CategoricalNB} & set(parameters.values()))
 
 
-def cases():
-    """Every test of the suite with its parameters, our classes put in."""
-    if not SUITE.exists():
-        return [pytest.param(None, {}, marks=pytest.mark.skip(reason="this scikit-learn ships no tests"))]
-    module, theirs = load_suite()
-    gaussian = {module.GaussianNB, module.CategoricalNB}
-    found = []
-    for name, function in inspect.getmembers(module, inspect.isfunction):
-        if not name.startswith("test_") or "gnb" in name or "categorical" in name:
-            continue
-        for parameters in combinations(function):
-            if any(isinstance(value, type) and value in gaussian for value in parameters.values()):
-                continue
-            given = {
-                key: theirs.get(value, value) if isinstance(value, type) else value for key, value in parameters.items()
-            }
-            reason = UNLIKE.get(name)
-            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-            shown = ",".join(getattr(value, "__name__", str(value)) for value in given.values())
-            found.append(pytest.param(function, given, id=f"{name}[{shown}]", marks=marks))
-    return found
+CASES = suite_cases(
+    "tests/test_naive_bayes.py", {name: getattr(unnaive, name) for name in OURS}, UNLIKE, skip=about_others
+)
 
 
-def combinations(function):
-    """The parameters that the marks of a test ask for, each combination as a dict."""
-    made = [{}]
-    for mark in getattr(function, "pytestmark", []):
-        if mark.name == "parametrize":
-            names, values = mark.args[0], mark.args[1]
-            names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-            rows = [value if len(names) > 1 else (value,) for value in values]
-            made = [{**one, **dict(zip(names, row, strict=True))} for one in made for row in rows]
-    return made
-
-
-@pytest.mark.parametrize(("function", "given"), cases())
+@pytest.mark.parametrize(("function", "given"), CASES)
 def test_of_scikit_learn(function, given):
     if "global_random_seed" in inspect.signature(function).parameters:
         given = {**given, "global_random_seed": 42}

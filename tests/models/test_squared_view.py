@@ -61,7 +61,7 @@ def test_the_view_is_tried_with_few_documents_only(monkeypatch):
     labels = ["odd" if n % 2 else "even" for n in range(30)]
 
     def views():
-        model = TextClassifier(budget="fast", vectors=VECTORS).fit(texts, labels)
+        model = TextClassifier(budget="fast", word_vectors=VECTORS).fit(texts, labels)
         return {row["view"] for row in model.fitted_.provenance.recipe["report"]["tried"]}
 
     assert SQUARES in views()
@@ -72,7 +72,9 @@ def test_the_view_is_tried_with_few_documents_only(monkeypatch):
 @pytest.mark.slow
 def test_its_solver_learns_from_so_many_documents_at_most():
     texts = [" ".join(RANDOM.choice(WORDS[:20] if n % 2 else WORDS[20:], 5)) for n in range(30)]
-    model = TextClassifier(budget="fast", vectors=VECTORS).fit(texts, ["odd" if n % 2 else "even" for n in range(30)])
+    model = TextClassifier(budget="fast", word_vectors=VECTORS).fit(
+        texts, ["odd" if n % 2 else "even" for n in range(30)]
+    )
     members = [member for member in model.fitted_.provenance.recipe["members"] if member["view"] == SQUARES]
     assert [member["documents"] for member in members] == [2_000] * len(members)
     assert members

@@ -1,4 +1,4 @@
-"""Conformal prediction sets: sets of labels that contain the right label with a given confidence.
+"""Conformal prediction sets: sets of labels that contain the right label with a given coverage.
 
 A set contains every class whose nonconformity −log p is below the quantile of held-out documents for their true class.
 For one model and documents that it has not learnt from (split conformal prediction), the coverage of documents from the
@@ -80,14 +80,14 @@ class Ladder:
         beyond = np.maximum(1.0, scores / max(points[-1], np.finfo(np.float64).tiny))
         return np.asarray((np.interp(scores, points, at) + (1 - 1 / beyond)) / (self.n + 1))
 
-    def threshold(self, confidence: float, most: int) -> float:
-        """The ⌈(n+1)·confidence⌉-th smallest score, or the next one kept; infinite if n is too small.
+    def threshold(self, coverage: float, most: int) -> float:
+        """The ⌈(n+1)·coverage⌉-th smallest score, or the next one kept; infinite if n is too small.
 
         >>> scores = Ladder.of(np.arange(1.0, 10.0), 1000)             # 1, …, 9: rank ⌈10 · .9⌉ = 9; ⌈10 · .95⌉ = 10
         >>> scores.threshold(0.9, 1000), scores.threshold(0.95, 1000)
         (9.0, inf)
         """
-        rank = int(np.ceil((self.n + 1) * confidence - 1e-9))  # .9 · 10 must be 9
+        rank = int(np.ceil((self.n + 1) * coverage - 1e-9))  # .9 · 10 must be 9
         if rank > self.n:
             return float("inf")
         return float(self.values[np.searchsorted(kept_ranks(self.n, most), rank)])
@@ -162,50 +162,50 @@ class ConformalScores:
         overall = ladder(worst, n_labels == 1 if multilabel else slice(None))
         return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean), unseen)
 
-    def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
+    def accepted(self, log_p: Floats, coverage: float, *, by_class: bool = False) -> Any:
         """The classes in the set of each document, bool (n_docs, n_classes); a set may be empty.
 
-        by_class  guarantee the confidence for every class separately, and for `pooled_classes` together; sets
+        by_class  guarantee the coverage for every class separately, and for `pooled_classes` together; sets
                   are larger
         """
-        return -log_p <= self.limits(confidence, log_p.shape[1], by_class=by_class)
+        return -log_p <= self.limits(coverage, log_p.shape[1], by_class=by_class)
 
-    def limits(self, confidence: float, n_classes: int, *, by_class: bool = False) -> Floats:
+    def limits(self, coverage: float, n_classes: int, *, by_class: bool = False) -> Floats:
         """The maximum nonconformity −log p of each class in a set (n_classes,)."""
-        check_confidence(confidence)
-        return self._limits_by_class(confidence) if by_class else np.full(n_classes, self._limit(confidence))
+        check_coverage(coverage)
+        return self._limits_by_class(coverage) if by_class else np.full(n_classes, self._limit(coverage))
 
-    def _limit(self, confidence: float) -> float:
+    def _limit(self, coverage: float) -> float:
         """The maximum nonconformity in a set."""
         if self.several is None:
-            among_known = confidence if self.is_limited(confidence) else confidence / (1 - self.unseen)
+            among_known = coverage if self.is_limited(coverage) else coverage / (1 - self.unseen)
             return self.overall.threshold(among_known, MOST)
-        limits = [ladder.threshold(confidence, MOST) for ladder in (self.overall, self.several)]
+        limits = [ladder.threshold(coverage, MOST) for ladder in (self.overall, self.several)]
         finite = [limit for limit in limits if np.isfinite(limit)]
         if len(finite) < len(limits):
-            finite.append(_threshold_together([self.overall, self.several], confidence))
+            finite.append(_threshold_together([self.overall, self.several], coverage))
         return max(finite)
 
-    def is_limited(self, confidence: float) -> bool:
+    def is_limited(self, coverage: float) -> bool:
         """Whether so many new documents have an unseen class that no sets could contain the label of this share."""
-        return 1 - self.unseen <= confidence
+        return 1 - self.unseen <= coverage
 
-    def covers_single(self, confidence: float) -> bool:
+    def covers_single(self, coverage: float) -> bool:
         """Whether enough documents with one label were held out for a separate guarantee."""
-        return bool(np.isfinite(self.overall.threshold(confidence, MOST)))
+        return bool(np.isfinite(self.overall.threshold(coverage, MOST)))
 
-    def covers_several(self, confidence: float) -> bool:
+    def covers_several(self, coverage: float) -> bool:
         """Whether enough documents with more than one label were held out for a separate guarantee."""
-        return self.several is not None and bool(np.isfinite(self.several.threshold(confidence, MOST)))
+        return self.several is not None and bool(np.isfinite(self.several.threshold(coverage, MOST)))
 
-    def _limits_by_class(self, confidence: float) -> Floats:
-        limits = np.array([ladder.threshold(confidence, MOST_BY_CLASS) for ladder in self.by_class])
-        pooled = self.pooled_classes(confidence)
+    def _limits_by_class(self, coverage: float) -> Floats:
+        limits = np.array([ladder.threshold(coverage, MOST_BY_CLASS) for ladder in self.by_class])
+        pooled = self.pooled_classes(coverage)
         if len(pooled):
-            limits[pooled] = _threshold_together([self.by_class[c] for c in pooled.tolist()], confidence)
+            limits[pooled] = _threshold_together([self.by_class[c] for c in pooled.tolist()], coverage)
         return limits
 
-    def pooled_classes(self, confidence: float) -> Ids:
+    def pooled_classes(self, coverage: float) -> Ids:
         """Indices of the classes with too few held-out documents for a separate guarantee.
 
         A guarantee needs at least RANKS_ABOVE documents above the threshold: with 19 documents, 90 % are 18 of the 20
@@ -217,7 +217,7 @@ class ConformalScores:
         array([1, 2])
         """
         sizes = np.array([ladder.n for ladder in self.by_class], np.int64)
-        fewest = int(np.ceil(RANKS_ABOVE / (1 - confidence) - 1e-9)) - 1
+        fewest = int(np.ceil(RANKS_ABOVE / (1 - coverage) - 1e-9)) - 1
         order = np.argsort(sizes, kind="stable")
         n_rare = int((sizes < fewest).sum())
         while 0 < n_rare < len(order) and sizes[order[:n_rare]].sum() < fewest:
@@ -264,7 +264,7 @@ class ConformalScores:
         )
 
 
-def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
+def _threshold_together(ladders: Sequence[Ladder], coverage: float) -> float:
     """The threshold of the documents of all ladders; each score of a thinned ladder stands for several documents.
 
     >>> halves = [Ladder.of(np.arange(1.0, 10.0, 2), 1000), Ladder.of(np.arange(2.0, 10.0, 2), 1000)]    # 1, …, 9
@@ -277,7 +277,7 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
         [np.zeros(0), *(np.full(len(ladder.values), ladder.n / max(1, len(ladder.values))) for ladder in ladders)]
     )
     order = np.argsort(values, kind="stable")
-    reached = np.flatnonzero(np.cumsum(stands_for[order]) >= (n + 1) * confidence - 1e-9)
+    reached = np.flatnonzero(np.cumsum(stands_for[order]) >= (n + 1) * coverage - 1e-9)
     return float(values[order][reached[0]]) if len(reached) else float("inf")
 
 
@@ -308,12 +308,12 @@ def _read_means(values: Any, n_classes: int) -> Floats | None:
 
 
 def describe_sets(
-    scores: ConformalScores, classes: Sequence[Label], confidence: float, *, multilabel: bool, by_class: bool = False
+    scores: ConformalScores, classes: Sequence[Label], coverage: float, *, multilabel: bool, by_class: bool = False
 ) -> list[str]:
-    """Sentences that say what sets with this confidence guarantee, and what they do not."""
-    share = f"{100 * confidence:g} %"
-    if not by_class and not multilabel and scores.is_limited(confidence):
-        of_all = confidence * (1 - scores.unseen)
+    """Sentences that say what sets with this coverage guarantee, and what they do not."""
+    share = f"{100 * coverage:g} %"
+    if not by_class and not multilabel and scores.is_limited(coverage):
+        of_all = coverage * (1 - scores.unseen)
         return [
             f"sets contain the label of {share} of documents of known classes, and so of about {100 * of_all:.0f} % of "
             f"documents like the training documents: about {100 * scores.unseen:.0f} % have a class that no training "
@@ -323,13 +323,13 @@ def describe_sets(
         return [f"sets contain the label of {share} of documents like the training documents"]
     if not by_class:
         whole = f"sets contain all labels of about {share} of documents like the training documents"
-        single, several = scores.covers_single(confidence), scores.covers_several(confidence)
+        single, several = scores.covers_single(coverage), scores.covers_several(coverage)
         if single and several:
             return [f"{whole}; this holds for documents with one label and for documents with several"]
         too_few = "more than one label" if single else "one label" if several else "one label, or more than one,"
         return [f"{whole}; too few held-out documents have {too_few} for a separate guarantee"]
     sentences = [f"for each class, sets contain it in {share} of the documents that have it"]
-    pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
+    pooled = [str(classes[c]) for c in scores.pooled_classes(coverage)]
     if pooled:
         names = ", ".join(pooled[:5]) + (", …" if len(pooled) > 5 else "")
         sentences.append(
@@ -339,20 +339,25 @@ def describe_sets(
     return sentences
 
 
-def unseen_share(Y: Any) -> float:
+def unseen_share(Y: Any, weight: Floats | None = None, rows: Ids | None = None) -> float:
     """The share of new documents expected to have a class that no document of Y (n_docs, n_classes) has.
 
     N_1 / n, where N_1 classes have a single one of the n documents: held out, it is of a class that no other document
-    has. Good (1953), The population frequencies of species and the estimation of population parameters (Turing).
+    has. Good (1953), The population frequencies of species and the estimation of population parameters (Turing). With
+    `weight` (n_rows,), of all documents or of some `rows` of Y, it is a share of weight.
 
-    >>> unseen_share(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
-    0.5
+    >>> Y = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> unseen_share(Y), unseen_share(Y, np.array([3.0, 3.0, 1.0, 1.0]))
+    (0.5, 0.25)
     """
-    sizes = np.diff(csc_array(Y).indptr)
-    return float((sizes == 1).sum() / max(1, Y.shape[0]))
+    alone = np.diff(csc_array(Y).indptr) == 1
+    if weight is None:
+        return float(alone.sum() / max(1, Y.shape[0]))
+    among = csr_array(Y) if rows is None else csr_array(Y)[rows]
+    return float(weight[among @ alone.astype(np.float64) > 0].sum() / weight.sum())
 
 
-def check_confidence(confidence: float) -> None:
-    """Raise an error unless the confidence is between 0 and 1."""
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise BadData(f"the confidence is {confidence}; give a share between 0 and 1, such as 0.9")
+def check_coverage(coverage: float) -> None:
+    """Raise an error unless the coverage is between 0 and 1."""
+    if not is_number(coverage) or not 0 < coverage < 1:
+        raise BadData(f"the coverage is {coverage}; give a share between 0 and 1, such as 0.9")

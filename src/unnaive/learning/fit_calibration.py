@@ -21,7 +21,7 @@ from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperatu
 LEAST_SLOPE = 1e-6
 MOST_STEPS = 60  # steps of Newton's method, which needs about ten
 CLOSE = 1e-6  # relative step at which a scale has converged: the error after it is about the square, 1e-12
-BLOCK = 1 << 20  # scores that are worked on at once
+BLOCK = 1 << 17  # scores that are worked on at once
 
 
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool, weight: Floats | None = None) -> Temperature:
@@ -40,10 +40,9 @@ def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool, weigh
     """
     if exclusive:
         return Temperature(_exclusive_temperature(link_logits(link, scores), csr_array(Y), weight))
-    logits, truth = link_logits(link, scores).ravel(), csr_array(Y).toarray().ravel() != 0
-    finite = np.isfinite(logits)
-    weights = None if weight is None else np.repeat(weight, scores.shape[1])[finite]
-    slope, offset = _logistic_line(logits[finite], soft_targets(truth[finite], weights), weights)
+    logits, truth = link_logits(link, scores).ravel(), csr_array(Y).astype(np.bool_).toarray().ravel()
+    weights = None if weight is None else np.repeat(weight, scores.shape[1])
+    slope, offset = _logistic_line(*_finite(logits, truth, weights))
     return Temperature(1 / slope, offset, exclusive=False)
 
 
@@ -59,7 +58,7 @@ def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool, weight: Flo
     array([0.79380...])
     """
     odds, truth = class_log_odds(link, scores), csc_array(Y)
-    lines = [_platt_line(*_known(odds[:, c], truth[:, [c]], weight)) for c in range(truth.shape[1])]
+    lines = [_logistic_line(*_known(odds[:, c], truth[:, [c]], weight)) for c in range(truth.shape[1])]
     return Platt(tuple(slope for slope, _ in lines), tuple(offset for _, offset in lines), exclusive)
 
 
@@ -87,8 +86,16 @@ FITS: dict[str, Callable[..., Calibration]] = {
 
 def _known(odds: Floats, column: Any, weight: Floats | None) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
     """The finite log-odds of a class, whether the document has the class, and its weight."""
-    truth = np.asarray(column.toarray()).ravel() != 0
+    return _finite(odds, np.asarray(column.toarray()).ravel() != 0, weight)
+
+
+def _finite(
+    odds: Floats, truth: NDArray[np.bool_], weight: Floats | None
+) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
+    """The cells with finite log-odds; no copies if all are."""
     finite = np.isfinite(odds)
+    if finite.all():
+        return odds, truth, weight
     return odds[finite], truth[finite], None if weight is None else weight[finite]
 
 
@@ -100,13 +107,14 @@ def soft_targets(truth: NDArray[np.bool_], weight: Floats | None = None) -> Floa
     >>> soft_targets(np.array([True, False]), np.array([1.0, 2.0]))
     array([0.66666667, 0.25      ])
     """
+    return np.where(truth, *soft_values(truth, weight))
+
+
+def soft_values(truth: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
+    """The targets of true and of other cells."""
     ones = int(truth.sum()) if weight is None else float(weight[truth].sum())
     total = truth.size if weight is None else float(weight.sum())
-    return np.where(truth, (ones + 1) / (ones + 2), 1 / (total - ones + 2))
-
-
-def _platt_line(odds: Floats, truth: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
-    return _logistic_line(odds, soft_targets(truth, weight), weight)
+    return (ones + 1) / (ones + 2), 1 / (total - ones + 2)
 
 
 def _isotonic_curve(
@@ -212,53 +220,66 @@ def _mean_and_variance(blocks: list[tuple[Floats, Floats, Floats | None]], scale
     return mean, variance
 
 
-def _logistic_line(logits: Floats, truth: NDArray[Any], weight: Floats | None) -> tuple[float, float]:
-    """Slope > 0 and offset of the logistic regression of truth (0 to 1) on logits.
+def _logistic_line(logits: Floats, truth: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
+    """Slope > 0 and offset of the logistic regression of the soft targets of `truth` (n,) on logits (n,).
 
     Newton's method in two unknowns with step halving. The slope is kept above 1e-6; if it stays there, only the offset
-    is fitted.
+    is fitted. BLOCK logits are worked on at once, so that it needs no memory beside the logits.
     """
     if not len(logits):
         return 1.0, 0.0
-    centre = _mean(logits, weight)
-    spread = float(logits.std()) if weight is None else float(np.sqrt(_mean((logits - centre) ** 2, weight)))
-    spread = spread or 1.0
-    unit = (logits - centre) / spread
+    cells = _Cells(logits, truth, weight)
     line = np.array([1.0, 0.0])
-    before = _logistic_loss(unit, truth, line, weight)
+    before, gradient, curve = cells.derivatives(line)
     for _ in range(MOST_STEPS):
-        p = 1 / (1 + exp(-np.clip(line[0] * unit + line[1], -500, 500)))
-        error, slack = p - truth, p * (1 - p)
-        gradient = np.array([_mean(error * unit, weight), _mean(error, weight)])
-        cross = _mean(slack * unit, weight)
-        curve = np.array([[_mean(slack * unit * unit, weight), cross], [cross, _mean(slack, weight)]])
         curve += 1e-12 * np.eye(2)
         at_end = line[0] <= LEAST_SLOPE and gradient[0] > 0
         step = np.array([0.0, gradient[1] / curve[1, 1]]) if at_end else _solve(curve, gradient)
         size = 1.0
         while size > 1e-6:
             tried = np.array([max(line[0] - size * step[0], LEAST_SLOPE), line[1] - size * step[1]])
-            after = _logistic_loss(unit, truth, tried, weight)
+            after, *there = cells.derivatives(tried)
             if after < before:
                 break
             size /= 2
         else:
             break
-        line, gain, before = tried, before - after, after
+        line, gain, before, (gradient, curve) = tried, before - after, after, there
         if gain < 1e-15:
             break
-    slope = float(line[0]) / spread
-    return slope, float(line[1]) - slope * centre
+    slope = float(line[0]) / cells.spread
+    return slope, float(line[1]) - slope * cells.centre
 
 
-def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats, weight: Floats | None) -> float:
-    logits = line[0] * unit + line[1]
-    return _mean(logaddexp(0.0, logits) - truth * logits, weight)
+class _Cells:
+    """The logits of a logistic regression, read in blocks as (logit − centre) / spread."""
 
+    def __init__(self, logits: Floats, truth: NDArray[np.bool_], weight: Floats | None) -> None:
+        self.logits, self.truth, self.weight = logits, truth, weight
+        self.total = float(len(logits)) if weight is None else float(weight.sum())
+        self.targets = soft_values(truth, weight)
+        self.blocks = [slice(start, start + BLOCK) for start in range(0, len(logits), BLOCK)]
+        self.centre = sum(self._sum(logits[block], block) for block in self.blocks) / self.total
+        squares = sum(self._sum((logits[block] - self.centre) ** 2, block) for block in self.blocks)
+        self.spread = float(np.sqrt(squares / self.total)) or 1.0
 
-def _mean(values: Floats, weight: Floats | None) -> float:
-    """The weighted mean over documents."""
-    return float(values.mean()) if weight is None else dot(values, weight) / float(weight.sum())
+    def _sum(self, values: Floats, block: slice) -> float:
+        """The weighted sum of values of a block."""
+        return float(values.sum()) if self.weight is None else dot(values, self.weight[block])
+
+    def derivatives(self, line: Floats) -> tuple[float, Floats, Floats]:
+        """The mean loss of a line, with its first (2,) and second (2, 2) derivatives."""
+        sums = np.zeros(6)
+        for block in self.blocks:
+            unit = (self.logits[block] - self.centre) / self.spread
+            odds, truth = line[0] * unit + line[1], np.where(self.truth[block], *self.targets)
+            p = 1 / (1 + exp(-np.clip(odds, -500, 500)))
+            error, slack = p - truth, p * (1 - p)
+            losses, bent = logaddexp(0.0, odds) - truth * odds, slack * unit
+            parts = (losses, error * unit, error, bent * unit, bent, slack)
+            sums += [self._sum(part, block) for part in parts]
+        loss, *slopes, steep, cross, flat = (sums / self.total).tolist()
+        return loss, np.array(slopes), np.array([[steep, cross], [cross, flat]])
 
 
 def _solve(table: Floats, right: Floats) -> Floats:

@@ -31,7 +31,7 @@ from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.followed import Followed
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import Learnt, Provenance
-from unnaive.learning.novelty import UNKNOWN
+from unnaive.learning.novelty import UNDECIDED
 from unnaive.learning.score_methods import ScoreMethods
 from unnaive.learning.top_labels import TopLabels, find_top_labels
 from unnaive.linear.links import joint_log_probabilities
@@ -117,7 +117,7 @@ class FittedModel(ScoreMethods):
 
     @property
     def choice_kept(self) -> bool:
-        """Whether it was trained with a selection made on other documents, without a new search (`keep_choice`)."""
+        """Whether it was trained with a selection made on other documents, without a new search (`search="keep"`)."""
         return self.provenance.choice_kept
 
     @property
@@ -161,14 +161,14 @@ class FittedModel(ScoreMethods):
         """
         return self.reader.scores_and_known(documents, clear)
 
-    def predict(self, documents: Any, *, unknown_rate: float | None = None) -> Any:
+    def predict(self, documents: Any, *, out_of_scope_rate: float | None = None) -> Any:
         """The labels of each document in the type of the training labels; label sets are sorted by score.
 
-        With `unknown_rate`, a document gets the label "unknown" if its novelty is higher than that of all but this
-        share of the held-out documents.
+        With `out_of_scope_rate`, a document gets the label "undecided" if its novelty is higher than that of all but
+        this share of the held-out documents.
         """
-        if unknown_rate is not None:
-            return self._predict_or_unknown(documents, unknown_rate)
+        if out_of_scope_rate is not None:
+            return self._predict_or_unknown(documents, out_of_scope_rate)
         if self.takes_best_score:
             best = self.reader.best_classes(documents)
             if best is None:
@@ -194,36 +194,36 @@ class FittedModel(ScoreMethods):
         """log p of each class (n_docs, n_classes), exact also where p underflows."""
         return self._collect(documents, self.log_probabilities)
 
-    def predict_set(
-        self, documents: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    def predict_label_set(
+        self, documents: Any, coverage: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """For each document, a set of labels that contains the right one with this confidence, the most probable first.
+        """For each document, a set of labels that contains the right one with this coverage, the most probable first.
 
         If new documents are from the distribution of the training data, this share of them has its label in the set. In
         multilabel data, this share of the documents with one label, and of those with more, has all its labels in the
         set. `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets`
-        names them). A set may be empty: if the model is right more often than the confidence asks, the least certain
+        names them). A set may be empty: if the model is right more often than the coverage asks, the least certain
         documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.
         """
         label_sets: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):
-            label_sets += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
+            label_sets += self.sets_of(scores, coverage, by_class=by_class, at_least_one=at_least_one)
         return label_sets
 
-    def novelty(self, documents: Any) -> Floats:
+    def out_of_scope_score(self, documents: Any) -> Floats:
         """Novelty of each document (n_docs,): the share of held-out documents that are more like one of the classes.
 
         For documents like those of training, 5 % of the values are above 0.95; out-of-scope texts are mostly near 1.
         """
-        chunks = [self.novelty_shares(scores) for scores in self.reader.score_chunks(documents)]
+        chunks = [self.out_of_scope_scores(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros(0), *chunks])
 
     def _predict_or_unknown(self, documents: Any, rate: float) -> NDArray[Any]:
-        self.check_tells_novelty(rate)
+        self.check_tells_out_of_scope(rate)
         parts: list[NDArray[Any]] = [np.zeros(0, object)]
         for scores in self.reader.score_chunks(documents):
             labels = np.asarray(self.labels_of(scores)).astype(object)
-            labels[self.unknown_rows(scores, rate)] = UNKNOWN
+            labels[self.out_of_scope_rows(scores, rate)] = UNDECIDED
             parts.append(labels)
         return np.concatenate(parts)
 

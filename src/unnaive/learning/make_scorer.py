@@ -60,8 +60,8 @@ def make_scorer(
     selecting = before is None and model.traits.takes_terms and (spec.select is not None or spec.min_df > 1)
     if selecting:  # a model that holds out documents by itself selects terms within each fold, as for the final fit
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
-    if (spec.vectors is not None or dense) and named.vocabulary is not None:
-        of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
+    if (spec.word_vectors is not None or dense) and named.vocabulary is not None:
+        of_words = [] if spec.word_vectors is None else [spec.word_vectors.over(named.vocabulary)]
         more |= {"active": active, "vectors": [*of_words, *dense]}
         more |= {"terms": named.vocabulary} if model.traits.takes_terms else {}
         if dense and model.traits.takes_terms and not selecting and before is None:

@@ -23,7 +23,7 @@ from unnaive.data.arrays import is_number
 if TYPE_CHECKING:
     from unnaive.learning.score_methods import ScoreMethods
 
-UNKNOWN = "unknown"  # the label of out-of-scope documents
+UNDECIDED = "undecided"  # the label of out-of-scope documents
 FEWEST_CLASSES = 3  # with two classes, evidence against one is evidence for the other, and all these scores rank alike
 
 
@@ -73,7 +73,7 @@ def novelty_scores(fitted: ScoreMethods, scores: Floats) -> Floats | None:
     return no_class_score(fitted, scores) if against_the_rest else least_probable_score(fitted, scores)
 
 
-def check_unknown_rate(rate: float) -> None:
+def check_out_of_scope_rate(rate: float) -> None:
     """Raise BadData unless the rate is between 0 and 1."""
     if not is_number(rate) or not 0 < rate < 1:
         raise BadData(
@@ -103,7 +103,7 @@ def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
     elif len(fitted.classes) < FEWEST_CLASSES:
         reason = (
             "with two classes, a text of neither looks like a text between the two; add a third class for "
-            "such texts, or reject by probability (--reject-below)"
+            "such texts, or reject by probability (--min-probability)"
         )
     elif fitted.spec.model.traits.imported:
         reason = "its file has only weights, without scores of held-out documents; train a model with `unnaive train`"

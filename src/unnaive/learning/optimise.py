@@ -23,6 +23,7 @@ NAMED = ("accuracy", "macro-f1")
 MOST_ROUNDS = 10
 SHRINK = 5  # the weight 1 counts as much as this many documents of the class
 NONE = 1e-9  # share of the documents below which the sum of some weights is 0 but for rounding
+BLOCK = 1 << 17  # scores that are worked on at once
 TINY = 1e-300  # for a probability that underflowed: its logarithm is finite and no weight raises it
 
 Costs = dict[str, dict[str, float]]
@@ -117,22 +118,23 @@ def tune_macro_f1(probabilities: Floats, Y: Any, weight: Floats | None = None) -
     >>> tuned.decide(p).indices[:4].tolist()
     [0, 0, 1, 1]
     """
-    logs = log(np.maximum(probabilities, TINY))
-    truth = csr_array(Y).indices.astype(np.int64)
-    n_classes = logs.shape[1]
-    offsets, times = np.zeros(n_classes), np.ones(len(truth)) if weight is None else weight
-    best = _macro_f1(truth, np.argmax(logs, axis=1), n_classes, times)
+    logs = np.array(probabilities.T, np.float64, order="C")
+    log(np.maximum(logs, TINY, out=logs), out=logs)
+    truth, n_classes = csr_array(Y).indices.astype(np.int64), len(logs)
+    times = np.ones(len(truth)) if weight is None else weight
+    rivals = _Rivals(logs)
+    best = _macro_f1(truth, rivals.first, n_classes, times)
     for _ in range(MOST_ROUNDS):
         before = best
         for c in range(n_classes):
-            offset, value = _best_offset(logs + offsets, truth, c, times)
+            offset, value = _best_offset(*rivals.without(c), truth, c, times, n_classes)
             if value > best + 1e-12:
-                offsets[c] += offset
+                rivals.add(c, offset)
                 best = value
         if best <= before + 1e-6:
             break
     sizes = np.bincount(truth, times, minlength=n_classes)
-    shrunk = offsets * sizes / (sizes + SHRINK)
+    shrunk = rivals.offsets * sizes / (sizes + SHRINK)
     return WeightedArgmax(tuple(exp(np.clip(shrunk - shrunk.mean(), -300, 300)).tolist()))
 
 
@@ -142,17 +144,55 @@ def _macro_f1(truth: Ids, predicted: Ids, n_classes: int, times: Floats) -> floa
     return float(np.mean(2 * right / np.where(both > 0, both, 1)))
 
 
-def _best_offset(scores: Floats, truth: Ids, c: int, times: Floats) -> tuple[float, float]:
+class _Rivals:
+    """The two best classes of each document, while the scores of classes get offsets one after the other.
+
+    logs     scores without offsets (n_classes, n_docs)
+    offsets  what is added to the scores of each class (n_classes,)
+    first    the best class of each document (n_docs,), the lowest of equal ones; `second` is the best of the others
+    """
+
+    def __init__(self, logs: Floats) -> None:
+        n_classes, n_docs = logs.shape
+        self.logs, self.offsets = logs, np.zeros(n_classes)
+        self.first, self.second = np.zeros(n_docs, np.int64), np.zeros(n_docs, np.int64)
+        self._find(np.arange(n_docs))
+
+    def without(self, c: int) -> tuple[Ids, Floats]:
+        """The best class of each document but c, and its score minus that of c; −∞ if c is the only class."""
+        rival = np.where(self.first == c, self.second, self.first)
+        documents = np.arange(len(rival))
+        best = self.logs[rival, documents] + self.offsets[rival]
+        return rival, np.where(rival == c, -np.inf, best) - (self.logs[c] + self.offsets[c])
+
+    def add(self, c: int, offset: float) -> None:
+        """Add an offset to the scores of class c. A third class can only come in for a class that lost."""
+        self.offsets[c] += offset
+        of_second = self.logs[self.second, np.arange(len(self.second))] + self.offsets[self.second]
+        is_near = (self.first == c) | (self.second == c) | (self.logs[c] + self.offsets[c] >= of_second)
+        self._find(np.flatnonzero(is_near))
+
+    def _find(self, documents: Ids) -> None:
+        """Find the two best classes of these documents."""
+        step = max(1, BLOCK // len(self.offsets))
+        for start in range(0, len(documents), step):
+            some = documents[start : start + step]
+            scores = self.logs[:, some] + self.offsets[:, None]
+            self.first[some] = first = np.argmax(scores, axis=0)
+            scores[first, np.arange(len(some))] = -np.inf
+            self.second[some] = np.argmax(scores, axis=0)
+
+
+def _best_offset(rival: Ids, lack: Floats, truth: Ids, c: int, times: Floats, n_classes: int) -> tuple[float, float]:
     """The offset of the scores of class c with the highest macro F1, and that F1.
 
     As the offset rises, documents change to class c one after the other, in the order of their gap. Each leaves the
     class that was best without c, so two terms of F1 change at a time, and the changes are summed.
+
+    rival  the best class of each document but c (n_docs,)
+    lack   what the score of c lacks to that of the rival (n_docs,): c gets the document at any greater offset
     """
-    n_docs, n_classes = scores.shape
-    others = scores.copy()
-    others[:, c] = -np.inf
-    rival = np.argmax(others, axis=1)
-    lack = others[np.arange(n_docs), rival] - scores[:, c]  # c gets the document at any greater offset
+    n_docs = len(rival)
     order = np.argsort(lack, kind="stable")
     sizes, least = np.bincount(truth, times, minlength=n_classes), NONE * times.sum()
     own_f1 = 2 * np.cumsum(times[order] * (truth[order] == c)) / (np.cumsum(times[order]) + sizes[c])

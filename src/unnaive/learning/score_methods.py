@@ -17,7 +17,7 @@ from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.novelty import advise_holding_out, check_unknown_rate, explain_absence, novelty_scores
+from unnaive.learning.novelty import advise_holding_out, check_out_of_scope_rate, explain_absence, novelty_scores
 from unnaive.linear.links import clear_lead, log_probabilities, probabilities
 from unnaive.linear.scorer import Scorer
 
@@ -54,8 +54,8 @@ class ScoreMethods:
         return "probability" if self.probabilistic else "score"
 
     @property
-    def tells_novelty(self) -> bool:
-        """Whether the model supports `novelty` and `unknown_rate`."""
+    def tells_out_of_scope(self) -> bool:
+        """Whether the model supports `novelty` and `out_of_scope_rate`."""
         return self.conformal is not None and self.conformal.novelty is not None
 
     @lazy_property
@@ -131,11 +131,11 @@ class ScoreMethods:
         return np.argsort(-ranked, axis=1, kind="stable")[:, :limit]
 
     def sets_of(
-        self, scores: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False
+        self, scores: Floats, coverage: float, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """The sets of `predict_set` from the result of `scores`."""
+        """The sets of `predict_label_set` from the result of `scores`."""
         log_p = self.log_probabilities(scores)
-        inside = self.conformal_scores().accepted(log_p, confidence, by_class=by_class)
+        inside = self.conformal_scores().accepted(log_p, coverage, by_class=by_class)
         if at_least_one:
             inside[np.arange(len(inside)), self.first_labels(scores)] = True
         order = np.argsort(-log_p, axis=1, kind="stable")
@@ -150,7 +150,7 @@ class ScoreMethods:
             )
         return self.conformal
 
-    def novelty_shares(self, scores: Floats) -> Floats:
+    def out_of_scope_scores(self, scores: Floats) -> Floats:
         """`novelty` from the result of `scores`."""
         return self._novelty_ladder().share_below(self.novelty_of(scores), MOST)
 
@@ -164,14 +164,14 @@ class ScoreMethods:
             raise explain_absence(self)
         return novelty
 
-    def unknown_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
+    def out_of_scope_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
         """Which documents are out of scope (n_docs,), at this rate of false alarms on held-out documents."""
-        check_unknown_rate(rate)
+        check_out_of_scope_rate(rate)
         return np.asarray(self.novelty_of(scores) > self._novelty_ladder().threshold(1 - rate, MOST))
 
-    def check_tells_novelty(self, rate: float) -> None:
-        """Raise an error, before any document is read, if `unknown_rows` is not possible with this rate."""
-        check_unknown_rate(rate)
+    def check_tells_out_of_scope(self, rate: float) -> None:
+        """Raise an error, before any document is read, if `out_of_scope_rows` is not possible with this rate."""
+        check_out_of_scope_rate(rate)
         self._novelty_ladder()
 
     def _novelty_ladder(self) -> Ladder:

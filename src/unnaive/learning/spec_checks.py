@@ -22,7 +22,7 @@ def check_spec(spec: TrainingSpec) -> None:
         if not isinstance(spec.decision, str):
             raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(names)} or a Decision")
         choose(names, spec.decision, "decision")
-    if spec.vectors is not None and not spec.model.traits.takes_vectors:
+    if spec.word_vectors is not None and not spec.model.traits.takes_vectors:
         from unnaive.learning.vectors_in_training import TAKERS
 
         raise UnnaiveError(f"{spec.model.traits.title} cannot use word vectors; {TAKERS} can")

@@ -34,7 +34,7 @@ def refuse_calibration(n_docs: int, n_classes: int) -> BadData:
     """The error of a calibration that would need the scores of all classes."""
     return BadData(
         f"calibration needs the scores of {n_docs:,} held-out documents for all {n_classes:,} classes, "
-        "which are too many to keep in memory; train without --calibrate and --optimise"
+        "which are too many to keep in memory; train without --calibrate and --set optimise"
     )
 
 

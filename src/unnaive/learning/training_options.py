@@ -75,7 +75,7 @@ class TrainingOptions:
         "cost, from a CSV file with a line for each true class and a column for each predicted class, or a dict of "
         'dicts. For multilabel targets "macro-f1" is the same as decision="scut".',
     )
-    vectors: Any = option(
+    word_vectors: Any = option(
         "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be compressed.",
         stored="no",
         default=None,
@@ -93,7 +93,7 @@ class TrainingOptions:
         "of the class.",
     )
     n_jobs: int | None = option(
-        "Number of threads; by default one for each core.", stored="no", default=None, flags=("--threads",)
+        "Number of threads; by default one for each core.", stored="no", default=None, flags=("--jobs", "-j")
     )  # its range is checked where threads start, since −1 means all cores
     random_state: int = option("Random seed.", stored="required", default=0, at_least=0, flags=("--seed",))
     documents_limit: int = option(

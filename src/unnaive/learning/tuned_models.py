@@ -61,8 +61,9 @@ def is_tuned(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> bool:
 
 
 def sums_suffice(spec: TrainingSpec) -> bool:
-    """Whether documents with one label each are only summed, so that the order of terms within a row has no effect."""
-    return spec.model.traits.statistic == "counts" and not is_tuned(spec, multilabel=False, texts=True)
+    """Whether nothing is learnt from documents with one label each but their sums."""
+    alone = spec.optimise in (None, "accuracy") and spec.word_vectors is None
+    return alone and spec.model.traits.statistic == "counts" and not is_tuned(spec, multilabel=False, texts=True)
 
 
 def tune_model(
@@ -108,7 +109,7 @@ def _conformal_scores(
     None if all are alone.
     """
     scores, Y, weight = held_out.scores, targets.Y[held_out.rows], held_out.weight
-    unseen = 0.0 if targets.multilabel else unseen_share(targets.Y)
+    unseen = 0.0 if targets.multilabel else unseen_share(targets.Y, weight, held_out.rows)
     if unseen:
         alone = np.diff(csc_array(targets.Y).indptr) == 1
         known = np.asarray(csr_array(Y) @ ~alone) > 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import choose
-from unnaive.base.sparse import csc_array, csr_array
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids
 from unnaive.data.folds import folds, split_folds
 from unnaive.learning.decisions import SCALES, Decision, Proportional, Thresholds, TopK
@@ -22,6 +22,9 @@ SIZES = (10, 30, 100)  # classes are grouped by number of documents, up to these
 SHRINK = 5  # weight of the size group's threshold, in documents
 LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # documents that a class, and a size group, needs for a threshold
 LEAST_F1 = 0.3  # minimum F1 at the threshold
+FEW_CELLS = 10_000  # scores up to which all are sorted
+LEVELS = 33  # thresholds that are tried before scores are sorted
+BLOCK = 1 << 20  # scores that are worked on at once
 
 
 def scut(
@@ -44,13 +47,16 @@ def scut(
     (2.5,)
     """
     scale = SCALES[choose(list(SCALES), on, "scale of thresholds")]
-    values, truth = scale(scores), csc_array(Y).toarray() != 0
+    values = np.ascontiguousarray(scale(scores).T)  # (n_classes, n_docs), so that the scores of a class are neighbours
+    truth = csr_array(csr_array(Y).T).astype(np.bool_).toarray()
 
     def cells(classes: Ids) -> ClassCells:
-        times = None if weight is None else np.repeat(weight, len(classes))
-        return values[:, classes].ravel(), truth[:, classes].ravel(), 0, times
+        times = None if weight is None else np.tile(weight, len(classes))
+        if len(classes) == len(values):
+            return values.ravel(), truth.ravel(), 0, times
+        return values[classes].ravel(), truth[classes].ravel(), 0, times
 
-    return Thresholds(shrunk_thresholds(cells, weighted_class_sizes(truth, weight), sizes), on, at_least_one)
+    return Thresholds(shrunk_thresholds(cells, weighted_class_sizes(Y, weight), sizes), on, at_least_one)
 
 
 # scores, whether each is of a true class, the number of true ones without a score, and the weight of each
@@ -93,18 +99,51 @@ def best_cut(
     """
     if not len(scores):
         return 0.0, 0.0
+    truth = truth != 0
     if not truth.any():
         return float(scores.max()), 0.0
+    positives = missed + float(truth.sum() if weight is None else weight[truth].sum())
+    if len(scores) > FEW_CELLS:
+        kept = scores >= _lowest_possible_cut(scores, truth, positives, weight)
+        scores, truth, weight = scores[kept], truth[kept], None if weight is None else weight[kept]
     order = np.argsort(-scores, kind="stable")
-    ranked, right = scores[order], truth[order] != 0
+    ranked, right = scores[order], truth[order]
     taken = np.arange(1, len(order) + 1) if weight is None else np.cumsum(weight[order])
     hits = np.cumsum(right if weight is None else right * weight[order])
-    f1 = 2 * hits / (taken + hits[-1] + missed)
+    f1 = 2 * hits / (taken + positives)
     f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold separates equal scores
     last = int(np.argmax(f1))
     lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf
     middle = lower + (ranked[last] - lower) / 2 if np.isfinite(lower) else ranked[last]
     return float(middle if middle > lower else ranked[last]), float(f1[last])
+
+
+def _lowest_possible_cut(scores: Floats, truth: NDArray[np.bool_], positives: float, weight: Floats | None) -> float:
+    """A score with no threshold below it that could have the best F1, so that lower scores need not be sorted.
+
+    F1 = 2·hits / (taken + positives), and hits are at most the H positives with a score. If some threshold has the F1
+    f, a threshold with a higher one takes at most 2·H / f − positives. f is the best of LEVELS quantiles of the scores
+    of positives. The best threshold is halfway to the next lower score, which is kept too.
+    """
+    reached = scores[truth]
+    levels = np.unique(np.quantile(reached, np.linspace(0.0, 1.0, LEVELS), method="lower"))
+    n_above = np.zeros(len(levels) + 1)
+    for start in range(0, len(scores), BLOCK):
+        part = slice(start, start + BLOCK)
+        n_above += np.bincount(
+            np.searchsorted(levels, scores[part], side="right"),
+            None if weight is None else weight[part],
+            minlength=len(n_above),
+        )
+    n_hits = np.bincount(
+        np.searchsorted(levels, reached, side="right"), None if weight is None else weight[truth], len(n_above)
+    )
+    taken, hits = (sizes[::-1].cumsum()[::-1][1:] for sizes in (n_above, n_hits))  # by levels, ascending
+    f1 = float((2 * hits / (taken + positives)).max())
+    beyond = np.flatnonzero(taken > (2 * hits[0] / f1 - positives) * (1 + 1e-9)) if f1 > 0 else np.zeros(0, np.int64)
+    if len(beyond):
+        return float(levels[beyond[-1]])
+    return float(scores.max(where=scores < levels[0], initial=-np.inf))
 
 
 def rcut(scores: Floats, Y: Any, weight: Floats | None = None) -> TopK:
@@ -114,13 +153,28 @@ def rcut(scores: Floats, Y: Any, weight: Floats | None = None) -> TopK:
     TopK(k=2)
     """
     truth = csr_array(Y)
-    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
     rows, columns = rows[truth.data != 0], truth.indices[truth.data != 0]
     times = None if weight is None else weight[rows]
-    correct = np.bincount(ranks[rows, columns], times, minlength=scores.shape[1]).cumsum()
+    correct = np.bincount(_ranks(scores, rows, columns), times, minlength=scores.shape[1]).cumsum()
     assigned = (len(scores) if weight is None else weight.sum()) * np.arange(1, scores.shape[1] + 1)
     return TopK(int(np.argmax(2 * correct / (assigned + correct[-1]))) + 1)
+
+
+def _ranks(scores: Floats, rows: Ids, columns: Ids) -> Ids:
+    """The rank of each of these classes in the scores of its row, from 0; of equal scores, the first column is first.
+
+    >>> _ranks(np.array([[3.0, 9.0, 3.0]]), np.array([0, 0, 0]), np.array([0, 1, 2])).tolist()
+    [1, 0, 2]
+    """
+    ranks = np.empty(len(rows), np.int64)
+    step = max(1, BLOCK // max(1, scores.shape[1]))
+    for start in range(0, len(rows), step):
+        row, column = rows[start : start + step], columns[start : start + step]
+        table, own = scores[row], scores[row, column][:, None]
+        earlier = np.arange(scores.shape[1]) < column[:, None]
+        ranks[start : start + step] = (table > own).sum(axis=1) + ((table == own) & earlier).sum(axis=1)
+    return ranks
 
 
 def pcut(Y: Any, *, factor: float = 1.0, weight: Floats | None = None) -> Proportional:
@@ -149,13 +203,13 @@ def scut_or_rcut(scores: Floats, Y: Any, link: str, weight: Floats | None = None
     fold = folds(truth, min(5, truth.shape[0]))
 
     def mean_f1(name: str) -> float:
-        predicted = np.zeros(truth.shape, np.bool_)
+        right, sizes = np.zeros(truth.shape[1]), weighted_class_sizes(truth, weight)
         for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
             times = None if weight is None else weight[tuned_on]
-            tuned = TUNINGS[name](scores[tuned_on], truth[tuned_on], link, times)
-            predicted[judged] = tuned.decide(scores[judged]).toarray() != 0
-        right = weighted_class_sizes(predicted & (truth.toarray() != 0), weight)
-        sizes = weighted_class_sizes(predicted, weight) + weighted_class_sizes(truth, weight)
+            predicted = TUNINGS[name](scores[tuned_on], truth[tuned_on], link, times).decide(scores[judged])
+            judged_weight = None if weight is None else weight[judged]
+            right += weighted_class_sizes((truth[judged] != 0).multiply(predicted != 0), judged_weight)
+            sizes = sizes + weighted_class_sizes(predicted, judged_weight)
         return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
 
     return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link, weight)

@@ -4,8 +4,8 @@ Models that learn from counts add and subtract sums. Models that learn from docu
 keep their documents (data/kept_documents.py) and are trained again on the changed set. Either way the result equals a
 model trained on these documents, bit for bit: weights, selection, calibration, decision and held-out scores.
 
-Two options approximate instead: `keep_choice` trains a model that selects among candidates without a new selection, and
-`approximate` adjusts its weights only for the documents that were added or removed.
+Two values of `search` approximate instead: "keep" trains a model that selects among candidates without a new selection,
+and "adjust" changes its weights only for the documents that were added or removed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.settings import same_value
 from unnaive.base.types import ProgressCallback
 from unnaive.data.count_tables import move_columns
@@ -42,51 +42,67 @@ READING = ("token_rule", "feature_names", "source", "followed", "n_jobs")
 
 Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values that add, subtract, and have classes
 
+# what a change does to the selection of a model such as auto
+SEARCHES = AGAIN, KEEP, ADJUST = "again", "keep", "adjust"
+
+
+def check_search(search: str) -> str:
+    """The value; an error if it is none of SEARCHES."""
+    return choose(list(SEARCHES), search, "value of search")
+
 
 def learn_more(
-    fitted: FittedModel, new: Statistic, *, grow: bool = False, approximate: bool = False, **changes: Any
+    fitted: FittedModel, new: Statistic, *, new_classes: bool = False, search: str = AGAIN, **changes: Any
 ) -> FittedModel:
-    """The model with the documents of `new` added; an unseen class is an error unless `grow`.
+    """The model with the documents of `new` added; an unseen class is an error unless `new_classes`.
 
-    With `keep_choice`, a model that selects among candidates keeps its selection. With `approximate`, the documents
-    are kept exactly, but the weights are adjusted for the new documents only. Other `changes` are fields of FittedModel
-    that replace those of `fitted`. A model with a register needs `register`, which includes the new documents.
+    A model that selects among candidates searches "again", or with "keep" it keeps its selection. With "adjust", the
+    documents are kept exactly, but the weights are adjusted for the new documents only. Other `changes` are fields of
+    FittedModel that replace those of `fitted`. A model with a register needs `register`, which includes the
+    new documents.
     """
     old = kept_statistic(fitted, "be updated")
     _refuse_stale_register(fitted, changes)
-    if not grow:
+    if not new_classes:
         check_known_classes(new.classes, old.classes)
     refuse_mixed_labels(old.classes, new.classes)
-    if approximate:
+    if check_search(search) == ADJUST:
         return _adjust(fitted, _added(old, new, fitted), new, gone=False, **changes)
-    return _relearn(fitted, _added(old, new, fitted), **changes)
+    return _relearn(fitted, _added(old, new, fitted), keep_choice=search == KEEP, **changes)
 
 
-def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool = False, **changes: Any) -> FittedModel:
+def forget_documents(fitted: FittedModel, gone: Statistic, *, search: str = AGAIN, **changes: Any) -> FittedModel:
     """The model without the documents of `gone`; the options are those of `learn_more`."""
     _refuse_stale_register(fitted, changes)
     left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]  # both are of the model's own kind
     if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
         raise BadData("no document would be left in the model; delete the model instead")
-    if approximate:
+    if check_search(search) == ADJUST:
         return _adjust(fitted, left, gone, gone=True, **changes)
-    return _relearn(fitted, left, **changes)
+    return _relearn(fitted, left, keep_choice=search == KEEP, **changes)
 
 
-def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> FittedModel:
+def merge_models(fitted: FittedModel, *others: FittedModel, search: str = AGAIN, **changes: Any) -> FittedModel:
     """The model of the documents of all models, with the settings of the first; `changes` as in `learn_more`."""
     total, register, followed = kept_statistic(fitted, "be merged"), fitted.register, fitted.followed
     for other in others:
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
-        if fitted.spec.vectors != other.spec.vectors:
+        if fitted.spec.word_vectors != other.spec.word_vectors:
             raise UnnaiveError("models with different word vectors cannot be merged; train both with the same vectors")
         more = kept_statistic(other, "be merged")
         refuse_mixed_labels(total.classes, more.classes)
         total = _added(total, more, fitted)
         register = _joined_register(register, other.register)
         followed = other.followed if followed is None else followed.joined(other.followed or Followed())
-    return _relearn(replace(fitted, followed=followed), total, register=register, **changes)
+    keep_choice = _check_exact_search(search) == KEEP
+    return _relearn(replace(fitted, followed=followed), total, register=register, keep_choice=keep_choice, **changes)
+
+
+def _check_exact_search(search: str) -> str:
+    if check_search(search) == ADJUST:
+        raise UnnaiveError("models are merged exactly, so search='adjust' does not apply; give 'again' or 'keep'")
+    return search
 
 
 def _added(first: Statistic, second: Statistic, fitted: FittedModel) -> Statistic:
@@ -137,7 +153,7 @@ def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
 
 
 # options that leave the weights and the decision as they are, and `calibrate`, which has several names for one thing
-NOT_COMPARED = ("calibrate", "multilabel", "vectors", "n_jobs", "documents_limit")
+NOT_COMPARED = ("calibrate", "multilabel", "word_vectors", "n_jobs", "documents_limit")
 
 
 def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
@@ -224,7 +240,6 @@ def _adjust(
     changed: Statistic,
     *,
     gone: bool,
-    keep_choice: bool = False,
     progress: ProgressCallback | None = None,
     **changes: Any,
 ) -> FittedModel:
@@ -233,16 +248,14 @@ def _adjust(
     What was tuned on held-out documents stays, and so does the vocabulary.
     """
     model = fitted.spec.model
-    if keep_choice:
-        raise UnnaiveError("keep_choice trains the model again, and approximate does not; give only one of the two")
     if not isinstance(statistic, KeptDocuments) or not isinstance(changed, KeptDocuments):
         raise UnnaiveError(
-            f"{model.traits.title} keeps counts, so its updates are exact and fast; leave approximate out"
+            f"{model.traits.title} keeps counts, so its updates are exact and fast; leave search='adjust' out"
         )
     if fitted.spec.class_weight is not None:
-        raise UnnaiveError("a model with class weights is updated exactly; leave approximate out")
+        raise UnnaiveError("a model with class weights is updated exactly; leave search='adjust' out")
     if statistic.classes != fitted.classes:
-        raise UnnaiveError("an approximate change cannot add or remove classes; leave approximate out")
+        raise UnnaiveError("an approximate change cannot add or remove classes; leave search='adjust' out")
     terms, X = changed.joined()
     n_terms = fitted.scorer.n_terms
     if terms is not None and fitted.vocabulary is not None:
@@ -250,7 +263,7 @@ def _adjust(
         columns = np.flatnonzero(places >= 0)
         X = move_columns(take_columns(X, columns), places[columns], n_terms)
     elif X.shape[1] > n_terms:
-        raise UnnaiveError("an approximate change cannot add columns; leave approximate out")
+        raise UnnaiveError("an approximate change cannot add columns; leave search='adjust' out")
     else:
         X = move_columns(X, None, n_terms)
     Y = place_columns(changed.Y, class_codes(changed.classes, fitted.classes), len(fitted.classes))

@@ -33,8 +33,8 @@ def with_vector_words(
     So the model can use words of new texts that no training document has. The new `spec` names the vector fields.
     """
     if rows.vocabulary is None or rule is None:
-        return replace(spec, vectors=None), rows
-    vectors, vocabulary = spec.vectors, rows.vocabulary
+        return replace(spec, word_vectors=None), rows
+    vectors, vocabulary = spec.word_vectors, rows.vocabulary
     if vectors is not None:
         vectors = vectors.as_terms(rule)
         if not bool((vocabulary.ids(vectors.words) >= 0).any()):
@@ -45,13 +45,13 @@ def with_vector_words(
         vocabulary, _ = vocabulary.union(vectors.words)
     parts = rows.X.data, rows.X.indices, rows.X.indptr
     X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
-    spec = replace(spec, vectors=vectors, vector_keys=vector_keys(rule.fields))
+    spec = replace(spec, word_vectors=vectors, vector_keys=vector_keys(rule.fields))
     return spec, replace(rows, X=X, vocabulary=vocabulary)
 
 
 def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:
     """Whether words have vectors, or the token rule has vector fields."""
-    return spec.vectors is not None or bool(rule is not None and vector_keys(rule.fields))
+    return spec.word_vectors is not None or bool(rule is not None and vector_keys(rule.fields))
 
 
 def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> list[FieldVectors]:

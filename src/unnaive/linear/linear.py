@@ -83,6 +83,11 @@ class Linear(Scorer):
         weighting = self.weighting
         return weighting.tf in ("raw", "binary") and weighting.idf is None and weighting.norm is None
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the score of a document is the sum of its cells' scores, also of cells of the same term."""
+        return self.weighting.tf == "raw" and self.weighting.norm is None
+
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         Z = self.weighting.apply(X)

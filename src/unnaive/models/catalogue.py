@@ -84,6 +84,18 @@ def model_reference(model: Learner) -> Any:
     return model.traits.name if path in (MODELS | IMPORTED).values() else type(model)
 
 
+def refuse_setting(model: str, name: str, names: list[str]) -> UnknownName:
+    """The error for a setting that a model does not have, with the models that have it, or the nearest valid name.
+
+    >>> refuse_setting("auto", "smoothing", ["budget"])
+    UnknownName("auto: no setting called 'smoothing'; it is one of multinomial, bernoulli, so name the model")
+    """
+    having = [other for other in MODELS if name in find_model(other).declared()]
+    if not having:
+        return UnknownName(f"{model}: {unknown_setting(name, names)}")
+    return UnknownName(f"{model}: no setting called {name!r}; it is one of {', '.join(having)}, so name the model")
+
+
 def make_model(model: str | Model | type[Model], settings: dict[str, Any], **runtime: Any) -> Model:
     """A model with checked settings; those of an instance are kept unless `settings` has them too.
 
@@ -100,7 +112,7 @@ def make_model(model: str | Model | type[Model], settings: dict[str, Any], **run
     declared = model_class.declared()
     for key in settings:
         if key not in declared:
-            raise UnknownName(f"{model_class.traits.name}: {unknown_setting(key, list(declared))}")
+            raise refuse_setting(model_class.traits.name, key, list(declared))
     made = model_class(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
     made.check_settings()
     return made

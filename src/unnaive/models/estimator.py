@@ -109,7 +109,7 @@ class Model(Settings, PredictingEstimator):
     ) -> Learnt:
         """Change a scorer approximately by documents that were learnt or forgotten; only some models can."""
         raise UnnaiveError(
-            f"{self.traits.title} cannot be updated approximately; leave out approximate to update it exactly"
+            f"{self.traits.title} cannot be updated approximately; leave search='adjust' out to update it exactly"
         )
 
     @classmethod
@@ -160,24 +160,24 @@ class Model(Settings, PredictingEstimator):
     # updating, forgetting and merging are exact, in any order; see learning/update.py
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False,
-        keep_choice: bool = False, approximate: bool = False,
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, new_classes: bool = False,
+        search: str = "again",
     ) -> Self:  # fmt: skip
         """Learn from more documents; the result equals training on all documents together.
 
-        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
-        have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
-        its selection; other models ignore it. With `approximate`, `Auto` only adjusts its weights.
+        The first call needs `classes`, a list of all classes. With `new_classes`, any call may bring new classes, and X
+        may have more columns; without it, both are errors. With `search="keep"`, a model that selects among candidates
+        keeps its selection; other models ignore it. With `search="adjust"`, `Auto` only adjusts its weights.
         """
         from unnaive.data.training_data import TrainingData
         from unnaive.learning.train import train
         from unnaive.learning.update import learn_more, over_known_classes, refuse_mixed_labels
 
         before, spec = self.__dict__.get("fitted_"), self._spec()
-        if before is None and classes is None and not grow:
-            raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
+        if before is None and classes is None and not new_classes:
+            raise BadData("classes must be passed on the first call to partial_fit, unless new_classes=True")
         known = None if classes is None else read_classes(classes)
-        wider = grow and before is not None and has_more_columns(X, before)
+        wider = new_classes and before is not None and has_more_columns(X, before)
         documents, targets, names = self._check_labelled(X, y, None if wider else before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         new = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.traits.statistic)
@@ -187,17 +187,13 @@ class Model(Settings, PredictingEstimator):
             return self._learn(train, TrainingData.of_kept(new, targets.target_type, feature_names=names), spec)
         check_target_type(targets, before)
         if known is not None:
-            if not grow:
+            if not new_classes:
                 check_model_classes(known, before)
             new = over_known_classes(new, {*known, *new.classes})
         before = replace(before, spec=spec)
-        return self._learn(
-            learn_more, before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, feature_names=names
-        )
+        return self._learn(learn_more, before, new, new_classes=new_classes, search=search, feature_names=names)
 
-    def forget(
-        self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False, approximate: bool = False
-    ) -> Self:
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, search: str = "again") -> Self:
         """Forget documents: the model becomes the one that never saw them; the options are as in partial_fit."""
         from unnaive.data.training_data import TrainingData
         from unnaive.learning.update import forget_documents
@@ -208,14 +204,14 @@ class Model(Settings, PredictingEstimator):
         weight = check_sample_weight(sample_weight, documents.shape[0])
         gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.traits.statistic)
         before = replace(before, spec=spec)
-        return self._learn(forget_documents, before, gone, keep_choice=keep_choice, approximate=approximate)
+        return self._learn(forget_documents, before, gone, search=search)
 
-    def merge(self, other: Model, keep_choice: bool = False) -> Self:
+    def merge(self, other: Model, search: str = "again") -> Self:
         """Merge with `other`: the model becomes the one trained on the documents of both."""
         from unnaive.learning.update import merge_models
 
         before = replace(self._fitted(), spec=self._spec())
-        return self._learn(merge_models, before, other._fitted(), keep_choice=keep_choice)
+        return self._learn(merge_models, before, other._fitted(), search=search)
 
     def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
         """Replace the fitted state by the result of `train`."""
@@ -336,13 +332,13 @@ class UnweightedDocumentsModel(DocumentsModel):
         """Learn from documents X and labels y."""
         return self._fit(X, y, None, progress)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, new_classes: bool = False) -> Self:  # type: ignore[override]
         """Learn from more documents; the result equals training on all documents together.
 
-        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
-        have more columns; without it, both are errors.
+        The first call needs `classes`, a list of all classes. With `new_classes`, any call may bring new classes, and X
+        may have more columns; without it, both are errors.
         """
-        return super().partial_fit(X, y, classes, grow=grow)
+        return super().partial_fit(X, y, classes, new_classes=new_classes)
 
     def forget(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Forget documents: the model becomes the one that never saw them."""

@@ -16,6 +16,7 @@ from unnaive.base.settings import shorten_value
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import find_sparse_problem
+from unnaive.data.products import has_repeats
 from unnaive.data.targets import Targets, list_labels, read_targets
 from unnaive.learning.fitted import FittedModel
 
@@ -27,11 +28,17 @@ COLUMNS_BY_CELL = 4  # further columns allowed for each nonzero cell
 
 
 def check_documents(
-    estimator: PredictingEstimator, X: Any, fitted: FittedModel | None
+    estimator: PredictingEstimator,
+    X: Any,
+    fitted: FittedModel | None,
+    *,
+    as_they_are: bool = False,
+    in_order: bool = True,
 ) -> tuple[Sparse, tuple[str, ...] | None]:
     """X as a csr_array without duplicate entries, and its column names.
 
-    The columns must be those of `fitted`; None (before `fit`) allows any.
+    The columns must be those of `fitted`; None (before `fit`) allows any. With `as_they_are`, entries may be in any
+    order and repeated; without `in_order`, in any order.
     """
     problem = find_sparse_problem(X) if issparse(X) else None
     if problem:
@@ -40,7 +47,7 @@ def check_documents(
     names = _column_names(X)
     documents = csr_array(_as_numbers(X))
     _check_shape(type(estimator).__name__, X, documents, names, fitted)
-    if not documents.has_canonical_format:
+    if not as_they_are and not documents.has_canonical_format and (in_order or has_repeats(documents)):
         documents = documents.copy()
         documents.sum_duplicates()
     return documents, names
@@ -133,7 +140,8 @@ def check_labelled(
     """Check X and y for training; also return the column names of X. Negative values are not counts, and an error."""
     if y is None:
         raise BadData(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
-    documents, names = check_documents(estimator, X, fitted)
+    in_order = estimator.traits.statistic != "counts"  # sums are the same in any order
+    documents, names = check_documents(estimator, X, fitted, in_order=in_order)
     if documents.nnz and documents.data.min() < 0:
         raise BadData(
             f"Negative values in data passed to {type(estimator).__name__} (input X), which learns from counts; shift "
@@ -192,5 +200,5 @@ def check_model_classes(classes: list[Any], before: FittedModel) -> None:
     if unknown:
         raise BadData(
             f"classes={shorten_value(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is "
-            f"not among the {len(before.classes)} classes of the model; pass grow=True to add it"
+            f"not among the {len(before.classes)} classes of the model; pass new_classes=True to add it"
         )

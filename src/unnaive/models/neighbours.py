@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import refuse_damaged
+from unnaive.base.lazy import lazy_property
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, check_keys, check_rules, read_whole
@@ -59,13 +60,18 @@ class Neighbours(Scorer):
 
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
-        Z, by_term = self.weighting.apply(X), csr_array(self.documents.T)
+        Z = self.weighting.apply(X)
         block = max(1, BLOCK_CELLS // max(1, self.documents.shape[0]))
         scores = np.zeros((Z.shape[0], self.n_classes))
         for start in range(0, Z.shape[0], block):
-            similarity = (Z[start : start + block] @ by_term).toarray()
+            similarity = (Z[start : start + block] @ self._by_term).toarray()
             scores[start : start + block] = (csr_array(votes(similarity, self.k)) @ self.labels).toarray()
         return scores
+
+    @lazy_property
+    def _by_term(self) -> Sparse:
+        """The documents by term (n_terms, n_train), for the products of all calls."""
+        return csr_array(self.documents.T)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings for `from_arrays`."""
@@ -130,7 +136,10 @@ class NearestNeighbours(UnweightedDocumentsModel):
     )
 
     k: int = setting("Number of neighbours that vote.", default=30, at_least=1)
-    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    weights: str = setting(
+        "Weighting of terms in a document.", default="auto", choices=DOCUMENT_WEIGHTINGS,
+        more="auto is tf-idf for whole numbers; fractions, such as those of TfidfVectorizer, are not weighted again.",
+    )  # fmt: skip
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -14,6 +14,7 @@ from unnaive.base.sklearn_protocol import NO_PROBABILITIES, Protocol, available_
 from unnaive.base.types import Floats, Predictions, Sparse
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.traits import Traits
+from unnaive.linear.linear import Linear
 from unnaive.models.input_checks import check_documents
 
 
@@ -28,17 +29,18 @@ class PredictingEstimator(Protocol):
     def scores(self, X: Any) -> Floats:
         """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer_.link` defines their meaning."""
         fitted = self._fitted()
-        return fitted.scores(self._check_documents(X, fitted))
+        return fitted.scores(self._check_for_scores(X, fitted))
 
-    def predict(self, X: Any, *, unknown_rate: float | None = None) -> Predictions:
+    def predict(self, X: Any, *, out_of_scope_rate: float | None = None) -> Predictions:
         """The labels of each document, in the format of the training labels.
 
         That is the best class or, for multilabel targets, every class that the default decision accepts
-        (see `unnaive.learning.decisions.default_decision`). With `unknown_rate`, documents unlike all classes get the
-        label "unknown"; see `FittedModel.predict`.
+        (see `unnaive.learning.decisions.default_decision`). With `out_of_scope_rate`, documents unlike all classes get
+        the label "undecided"; see `FittedModel.predict`.
         """
         fitted = self._fitted()
-        return fitted.predict(self._check_documents(X, fitted), unknown_rate=unknown_rate)
+        documents = self._check_for_scores(X, fitted) if out_of_scope_rate is None else self._check_documents(X, fitted)
+        return fitted.predict(documents, out_of_scope_rate=out_of_scope_rate)
 
     @available_if(lambda self: self.traits.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
@@ -47,29 +49,29 @@ class PredictingEstimator(Protocol):
         For multilabel targets each class has its own.
         """
         fitted = self._fitted()
-        return fitted.predict_proba(self._check_documents(X, fitted))
+        return fitted.predict_proba(self._check_for_scores(X, fitted))
 
     @available_if(lambda self: self.traits.probabilistic, NO_PROBABILITIES)
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba`, exact even where the probability underflows to zero."""
         fitted = self._fitted()
-        return fitted.predict_log_proba(self._check_documents(X, fitted))
+        return fitted.predict_log_proba(self._check_for_scores(X, fitted))
 
-    def predict_set(
-        self, X: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    def predict_label_set(
+        self, X: Any, coverage: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Any, ...]]:
-        """For each document, a set of labels that contains the right one with this confidence.
+        """For each document, a set of labels that contains the right one with this coverage.
 
-        See `FittedModel.predict_set`.
+        See `FittedModel.predict_label_set`.
         """
         fitted = self._fitted()
         documents = self._check_documents(X, fitted)
-        return fitted.predict_set(documents, confidence, by_class=by_class, at_least_one=at_least_one)
+        return fitted.predict_label_set(documents, coverage, by_class=by_class, at_least_one=at_least_one)
 
-    def novelty(self, X: Any) -> Floats:
+    def out_of_scope_score(self, X: Any) -> Floats:
         """How unlike all classes each document is, from 0 to 1 (n_docs,); see `FittedModel.novelty`."""
         fitted = self._fitted()
-        return fitted.novelty(self._check_documents(X, fitted))
+        return fitted.out_of_scope_score(self._check_documents(X, fitted))
 
     @available_if(lambda self: self.traits.probabilistic and self.traits.generative)
     def predict_joint_log_proba(self, X: Any) -> Floats:
@@ -84,7 +86,7 @@ class PredictingEstimator(Protocol):
         For two exclusive classes, the score of the second minus that of the first (n_docs,).
         """
         fitted = self._fitted()
-        return fitted.decision_function(self._check_documents(X, fitted))
+        return fitted.decision_function(self._check_for_scores(X, fitted))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; for multilabel targets, the share of documents with exactly the right labels."""
@@ -115,6 +117,11 @@ class PredictingEstimator(Protocol):
     def _check_documents(self, X: Any, fitted: FittedModel) -> Sparse:
         """Check X, whose columns must be those of `fitted`."""
         return check_documents(self, X, fitted)[0]
+
+    def _check_for_scores(self, X: Any, fitted: FittedModel) -> Sparse:
+        """The same; entries are sorted and duplicates summed only where the scores need it."""
+        as_they_are = isinstance(fitted.scorer, Linear) and fitted.scorer.adds_up
+        return check_documents(self, X, fitted, as_they_are=as_they_are)[0]
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

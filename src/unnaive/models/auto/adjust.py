@@ -29,9 +29,9 @@ from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.recipe import Recipe
-from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, JOINED, PAIRS, WORDS
 
-TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; views of vectors follow
+TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, JOINED, COLUMNS)  # in the order of a pool's parts; views of vectors follow
 
 AT_ONCE = 64  # documents that are solved for together
 MOST_STEPS = 1000

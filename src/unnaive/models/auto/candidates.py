@@ -53,5 +53,7 @@ DENSE = tuple(Candidate("softmax", (C,)) for C in (0.03, 0.1, 0.3, 1.0))
 SQUARED = tuple(Candidate("ridge", (penalty,)) for penalty in (0.03, 0.1, 0.3, 1.0, 3.0))
 # the member on word vectors, for multilabel data
 DENSE_MULTILABEL = Candidate("svm", (0.01,))
-# the members for multilabel data, all of which are pooled
+# the members for multilabel data on characters; pairs of words added nothing to words and characters
+MULTILABEL_CHARACTERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)))
+# the members for multilabel data on words
 MULTILABEL = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))

@@ -17,8 +17,9 @@ from unnaive.data.folds import pool_rare_classes
 from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.products import take_columns
 from unnaive.data.soft_labels import likeliest_rows
-from unnaive.data.targets import single_labels
+from unnaive.data.targets import one_label_matrix, single_labels
 from unnaive.learning.class_limits import DataSize
+from unnaive.learning.conformal import unseen_share
 from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
 from unnaive.learning.traits import Traits
 from unnaive.linear.sum_of_linears import SumOfLinears
@@ -47,8 +48,10 @@ from unnaive.models.auto.search import (
     Split,
     block_splits,
     cross_fitted_scores,
+    divide_pairs,
     make_recipe,
     pool_views,
+    unite_pairs,
 )
 from unnaive.models.auto.search_report import make_report, without_measures
 from unnaive.models.auto.steps import Steps
@@ -60,7 +63,7 @@ from unnaive.models.auto.vector_views import (
     with_squares,
     without_squares,
 )
-from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
+from unnaive.models.auto.views import JOINED, WORDS, SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
 from unnaive.models.vectors.columns import Vectors
@@ -100,8 +103,9 @@ class Auto(DocumentsModel):
     `auto` trains a label tree instead, with a warning, from 2,000 classes on, from 1,000 classes if held-out scores
     would take more than 1 GB, and if the weights of all terms and classes would take more than 2 GB.
 
-    For multilabel targets, `auto` sums a linear SVM, an NB-SVM and Rocchio's centroids for each class, on words, and
-    converts the sum to log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
+    For multilabel targets, `auto` pools a linear SVM, an NB-SVM and Rocchio's centroids for each class on words, and
+    the first two on characters. Weights and log-odds are fitted out of fold, and the pool of all views or of one view
+    is chosen by micro F1 and the first label; thresholds are tuned on the same out-of-fold scores.
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
@@ -231,13 +235,14 @@ class Auto(DocumentsModel):
         if targets is None:
             if not views:  # the model reads vectors only
                 views = [View(WORDS, np.zeros(0, np.int64), np.zeros(0, np.int64))]
-            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells.get(views[0].name, 0)})
+            size = Size(X.shape[0], Y.shape[1], {view.name: cells.get(view.name, 0) for view in views})
             return choose_multilabel(
-                X, Y, views[0], self.budget, plan_multilabel(size, budget), weight=sample_weight,
+                X, Y, size, self.budget, plan_multilabel(size, budget), weight=sample_weight,
                 random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
                 vectors=without_squares(vectors),
             )  # fmt: skip
-        size = Size(X.shape[0], Y.shape[1], cells)
+        views = [view for view in views if view.name != JOINED] or views
+        size = Size(X.shape[0], Y.shape[1], {view.name: cells[view.name] for view in views})
         plan = make_plan(size, budget)
         vectors = vectors_to_search(vectors, X.shape[0])
         return self._choose_single(
@@ -296,14 +301,18 @@ class Auto(DocumentsModel):
         documents = np.arange(len(rows)) if likeliest is None else np.unique(likeliest)
         strata[documents], joined = pool_rare_classes(strata[documents], FEW_OF_CLASS)
         order = HeldOutOrder.of(words, strata, names, likeliest=likeliest, pooled=joined)
+        fold = order.parts(strata, plan.n_folds)
+        if likeliest is None:
+            fold = divide_pairs(fold, targets[rows], plan.n_folds, order.groups())
         splits = [
             Split(rows[split.train], rows[split.held_out])
             for split in block_splits(
-                targets[rows], size.classes, order.parts(strata, plan.n_folds), n_judged=plan.n_judged,
+                targets[rows], size.classes, fold, n_judged=plan.n_judged,
                 most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
             )
         ]  # fmt: skip
-        planned = [view for view in views if view.name in plan.views]
+        # a plan may have no view where there are few terms
+        planned = [view for view in views if view.name in plan.views] or list(views[:1])
         if not splits:  # no class has two documents, so none can be held out
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has a second document to hold out"}
@@ -336,7 +345,7 @@ class Auto(DocumentsModel):
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         held = np.searchsorted(rows, search.rows)
-        part = order.parts(targets[rows], N_PARTS, held)
+        part = unite_pairs(order.parts(targets[rows], N_PARTS, held), search.truth, np.bincount(targets))
         scores = cross_fitted_scores(chosen, pooled, part, search.soft_targets)
         share = len(splits[0].train) / len(targets)
         learnt = [np.searchsorted(rows, split.train) for split in splits]
@@ -345,7 +354,7 @@ class Auto(DocumentsModel):
         held_out = HeldOutAccuracy.of(
             scores.argmax(axis=1) == search.truth, order.groups()[held], share, seen_later,
             None if document_weight is None else document_weight[held], len(np.unique(order.document[held])),
-            float((np.bincount(targets) == 1).sum() / len(targets)),
+            unseen_share(one_label_matrix(targets, size.classes), document_weight),
         )  # fmt: skip
         sharing = order.passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)

@@ -12,14 +12,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unnaive.learning.class_limits import MOST_NUMBERS, DataSize
-from unnaive.models.auto.candidates import BRIEF, FAST, LONG, MULTILABEL, UNTRIED, USUAL, Candidate
+from unnaive.models.auto.candidates import (
+    BRIEF,
+    FAST,
+    LONG,
+    MULTILABEL,
+    MULTILABEL_CHARACTERS,
+    UNTRIED,
+    USUAL,
+    Candidate,
+)
+from unnaive.models.auto.elimination import GOING_ON, NEXT
 from unnaive.models.auto.members import DEAR, FAMILIES
 from unnaive.models.auto.recipe import make_member
-from unnaive.models.auto.views import CHARACTERS, PAIRS
+from unnaive.models.auto.views import CHARACTERS, JOINED, PAIRS
 
 BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds, about twice the real time
 READING = 600.0  # seconds to count, sort and write 10⁹ cells; a budget in seconds includes them
 LEAST_WORK = 0.2  # share of a budget in seconds that is left for the plan, however long reading takes
+# estimated processor seconds of a search with eliminations up to which "normal" searches as "thorough" does, about ten
+# real ones: documents of few words take a twentieth of the estimate, long ones a fifth
+SMALL_WORK = 90.0
 PREPARING = 60.0  # processor seconds to weight and sum 10⁹ cells, once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents; from SOME on, at most SearchPlan.held_out of them are held out
 ONE_FOLD = 5_000  # documents from which on the budget "fast" holds out one fold
@@ -86,6 +99,17 @@ class SearchPlan:
         """Estimated processor seconds of the whole plan."""
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
 
+    def likely_cost(self, size: Size) -> float:
+        """The same, with eliminations: some settings on the later views, two of each family after the first fold."""
+        later, last = ([candidate for number, candidate in enumerate(self.candidates)
+                        if sum(other.family == candidate.family for other in self.candidates[:number]) < most]
+                       for most in (NEXT, GOING_ON))  # fmt: skip
+        one_fold, cost = replace(self, n_judged=1), 0.0
+        for number, view in enumerate(self.views):
+            cost += one_fold.search_cost(size, view, later if number else self.candidates)
+            cost += (self.n_judged - 1) * one_fold.search_cost(size, view, last) + self.refit_cost(size, view)
+        return cost
+
 
 def fitting_work(cells: float, n_classes: int, families: Sequence[str], share: float = 1.0) -> float:
     """Estimated processor seconds of fitting each family once; solvers learn from `share` of the documents.
@@ -118,7 +142,7 @@ def has_too_many_classes(size: DataSize, n_seen: int, *, exclusive: bool) -> boo
     [False, True]
     """
     held_out = SearchPlan.held_out if exclusive and size.documents >= SOME else size.documents
-    candidates = len(USUAL) if exclusive else len(MULTILABEL) + 2
+    candidates = len(USUAL) if exclusive else len(MULTILABEL) + len(MULTILABEL_CHARACTERS) + 2
     too_many = n_seen >= MANY_CLASSES and held_out * n_seen * candidates > MOST_SCORES
     too_large = 4 * (size.terms + held_out) * size.classes > MOST_NUMBERS
     return too_many or too_large or n_seen >= MORE_CLASSES
@@ -130,6 +154,10 @@ def make_plan(size: Size, budget: str | float) -> SearchPlan:
     >>> make_plan(Size(500, 4, {"words": 20_000}), "normal").left_out
     ()
     """
+    if budget == "normal":
+        for small in _small_plans(size):
+            if small.likely_cost(size) <= SMALL_WORK:
+                return small
     plans = list(_plans(size, budget))
     most = budget_work(budget, sum(size.cells.values()))
     plan = next((plan for plan in plans if plan.cost(size) <= most), plans[-1])
@@ -209,6 +237,18 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     yield _without(plan, "maxent")
 
 
+def _small_plans(size: Size) -> Iterator[SearchPlan]:
+    """Yield searches like those of "thorough", the fullest first; none if one fold holds enough documents out.
+
+    Fewer than JUDGED documents are too few to choose among so many settings.
+    """
+    n = size.documents
+    least = count_judged(n, 5)
+    if n >= JUDGED and least > 1:
+        for n_judged in range(5, least - 1, -1):
+            yield SearchPlan(tuple(size.cells), LONG, 5, n_judged, training=n, held_out=n)
+
+
 def _samples(plan: SearchPlan, n: int) -> Iterator[SearchPlan]:
     """Yield the plan with solvers that learn from a half, a quarter, … of the documents in the last fit."""
     part = n // 2
@@ -221,16 +261,28 @@ def _samples(plan: SearchPlan, n: int) -> Iterator[SearchPlan]:
 class MultilabelPlan:
     """The plan for multilabel data.
 
-    searched    documents in the folds, on which scales, levels and thresholds are fitted
-    members     the candidates that are pooled
+    searched    documents in the folds, on which weights, levels and thresholds are fitted
+    members     the candidates that are pooled, each with its view
     documents   most documents that a solver learns from in the last fit; None for all
     left_out    what a larger budget would have done too, in words
     """
 
     searched: int
-    members: tuple[Candidate, ...] = MULTILABEL
+    members: tuple[tuple[str, Candidate], ...]
     documents: int | None = None
     left_out: tuple[str, ...] = ()
+
+
+def multilabel_members(views: Sequence[str]) -> tuple[tuple[str, Candidate], ...]:
+    """The members of a pool for multilabel data on these views: on the first one, and on characters.
+
+    >>> [(view, member.family) for view, member in multilabel_members(["words", "words and pairs", "characters"])]
+    [('words', 'svm'), ('words', 'nbsvm'), ('words', 'rocchio'), ('characters', 'svm'), ('characters', 'nbsvm')]
+    """
+    members = [(view, member) for view in views[:1] for member in MULTILABEL]
+    for view in (CHARACTERS, JOINED):
+        members += [(view, member) for member in MULTILABEL_CHARACTERS if view in views[1:]]
+    return tuple(members)
 
 
 def count_multilabel_folds(n_docs: int) -> int:
@@ -239,37 +291,54 @@ def count_multilabel_folds(n_docs: int) -> int:
 
 
 def multilabel_work(plan: MultilabelPlan, size: Size) -> float:
-    """Estimated processor seconds of the folds and of the last fit, on the single view."""
-    n, families = max(size.documents, 1), [candidate.family for candidate in plan.members]
-    (cells,) = size.cells.values()
-    folded = cells * plan.searched / n * (count_multilabel_folds(plan.searched) - 1)
+    """Estimated processor seconds of the folds and of the last fit."""
+    n, work = max(size.documents, 1), 0.0
     share = 1.0 if plan.documents is None else plan.documents / n
-    return fitting_work(folded, size.classes, families) + fitting_work(cells, size.classes, families, share)
+    for view in dict.fromkeys(view for view, _ in plan.members):
+        families = [member.family for own, member in plan.members if own == view]
+        folded = size.cells[view] * plan.searched / n * (count_multilabel_folds(plan.searched) - 1)
+        work += fitting_work(folded, size.classes, families)
+        work += fitting_work(size.cells[view], size.classes, families, share)
+    return work
 
 
 def plan_multilabel(size: Size, budget: str | float) -> MultilabelPlan:
-    """The fullest multilabel plan that stays within the budget; the leanest plan if none does.
+    """The fullest multilabel plan that stays within the budget and MOST_SCORES; the leanest plan if none does.
 
     >>> plan_multilabel(Size(1_000_000, 20, {"words": 10**8}), "normal").left_out[0]
     'all but 31,250 documents in the folds'
     """
     n = size.documents
     most = budget_work(budget, sum(size.cells.values()))
-    plans = [MultilabelPlan(n)]
-    part = n // 2
-    while part >= LEAST_SAMPLE:
-        plans.append(MultilabelPlan(part, left_out=(f"all but {part:,} documents in the folds",)))
-        part //= 2
+    everything = multilabel_members(list(size.cells))
+    parts = [n]
+    while parts[-1] // 2 >= LEAST_SAMPLE:
+        parts.append(parts[-1] // 2)
+    plans = [_of_part(n, part, everything, ()) for part in parts]
+    on_words = tuple((view, member) for view, member in everything if view not in (CHARACTERS, JOINED))
+    if on_words and len(on_words) < len(everything):
+        plans += [_of_part(n, part, on_words, (CHARACTERS,)) for part in parts]
     leanest = plans[-1]
-    part = n // 2
-    while part >= LEAST_SAMPLE:
+    for part in parts[1:]:
         sampled = f"all but {part:,} documents in the final fit of the solvers"
         plans.append(replace(leanest, documents=part, left_out=(*leanest.left_out, sampled)))
-        part //= 2
     for family in ("svm", "nbsvm"):
-        remaining = tuple(candidate for candidate in plans[-1].members if candidate.family != family)
+        remaining = tuple((view, member) for view, member in plans[-1].members if member.family != family)
         plans.append(replace(plans[-1], members=remaining, left_out=(*plans[-1].left_out, FAMILIES[family].title)))
-    return next((plan for plan in plans if multilabel_work(plan, size) <= most), plans[-1])
+
+    def fits(plan: MultilabelPlan) -> bool:
+        few = plan.searched * size.classes * len(plan.members) <= MOST_SCORES
+        return few and multilabel_work(plan, size) <= most
+
+    return next((plan for plan in plans if fits(plan)), plans[-1])
+
+
+def _of_part(
+    n: int, part: int, members: tuple[tuple[str, Candidate], ...], left_out: tuple[str, ...]
+) -> MultilabelPlan:
+    """The plan with folds of `part` of the n documents."""
+    sampled = () if part == n else (f"all but {part:,} documents in the folds",)
+    return MultilabelPlan(part, members, left_out=(*left_out, *sampled))
 
 
 def _leave(plan: SearchPlan, what: str, **changes: object) -> SearchPlan:

@@ -16,7 +16,7 @@ from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighted_rows import weight_rows
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.elimination import SHRINK, Judged, best_of_families, count_going_on, find_helpful
+from unnaive.models.auto.elimination import NEXT, SHRINK, Judged, best_of_families, count_going_on, find_helpful
 from unnaive.models.auto.members import Training, fit_family, member_scores
 from unnaive.models.auto.pool_weights import (
     PoolWeights,
@@ -36,7 +36,6 @@ from unnaive.text.vocabulary import Vocabulary
 
 TOL = 3e-2  # solver tolerance in the search: three times that of the last fit chooses as well in .75 to .9 of the time
 N_PARTS = 3  # parts of the held-out documents; the pool that scores one part is fitted on the other two
-NEXT = 3  # candidates of each family that are tried on the views after the first (benchmarks/auto_elimination.py)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +90,51 @@ def block_splits(
         held_out = np.flatnonzero(~outside)
         if len(held_out):
             yield Split(train, sample_rows(held_out, targets, most_held_out, random))
+
+
+def class_pairs(targets: Ids) -> tuple[Ids, Ids]:
+    """The two documents of each class with exactly two (n_pairs,), the first and the second.
+
+    >>> [rows.tolist() for rows in class_pairs(np.array([0, 2, 1, 0, 2, 0]))]
+    [[1], [4]]
+    """
+    order = np.argsort(targets, kind="stable")
+    _, start, size = np.unique(targets[order], return_index=True, return_counts=True)
+    first = start[size == 2]
+    return order[first], order[first + 1]
+
+
+def divide_pairs(fold: Ids, targets: Ids, n_folds: int, group: Ids) -> Ids:
+    """The folds (n_docs,) with the two documents of a class in different ones, unless they are of one `group`.
+
+    Each is then held out from a model that has learnt the other. If chance puts both in one fold, neither can be held
+    out, and documents of classes with so few, on which models do worst, would be missing among those held out.
+
+    >>> divide_pairs(np.array([1, 1, 2, 2]), np.array([0, 0, 1, 1]), 3, np.array([0, 1, 2, 2])).tolist()
+    [1, 2, 2, 2]
+    """
+    first, second = class_pairs(targets)
+    together = (fold[first] == fold[second]) & (group[first] != group[second])
+    divided = fold.copy()
+    divided[second[together]] = (fold[second[together]] + 1) % n_folds
+    return divided
+
+
+def unite_pairs(part: Ids, targets: Ids, class_docs: Ids) -> Ids:
+    """The parts of held-out documents (n_held_out,) with both of a class in one if `class_docs` (n_classes,) has two.
+
+    The pool that scores a document is fitted without its part. For a new document of a class that has learnt a single
+    one, there is no held-out document of the class that the pool could have been fitted on.
+
+    >>> unite_pairs(np.array([1, 0, 2, 1]), np.array([0, 0, 1, 1]), np.array([2, 5])).tolist()
+    [1, 1, 2, 1]
+    """
+    first, second = class_pairs(targets)
+    are_all = class_docs[targets[first]] == 2
+    first, second = first[are_all], second[are_all]
+    united = part.copy()
+    united[second] = part[first]
+    return united
 
 
 class CandidateSearch:

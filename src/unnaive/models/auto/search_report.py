@@ -86,7 +86,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
             lines.append(
                 f"expected accuracy on documents chosen like these: {100 * low:.1f} to {100 * high:.1f} % (95 % "
                 f"interval); {count_noun(report['chosen'], 'text was', 'texts were')} labelled because a model was "
-                "unsure or somebody searched, so new documents are mostly easier: `unnaive label --status` measures on "
+                "unsure or somebody searched, so new documents are mostly easier: `unnaive label status` measures on "
                 "texts drawn at random"
             )
         elif share is not None:
@@ -97,12 +97,15 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
         lines.append(
             f"{100 * report['sharing-passages']:.0f} % of the documents share passages with others (replies, near "
-            "copies); these were held out together"
+            "copies); these were held out together, so accuracy is higher if new documents copy them too"
         )
     if "f1" in report:
         held_out = count_noun(report["held-out"], "held-out document")
         lines.append(f"micro F1 on {held_out}: {report['f1']:.3f}")
     rows = sorted((row for row in report.get("tried", []) if row["share"]), key=lambda row: -row["share"])
+    if rows:
+        alone = ", and its accuracy" if "accuracy" in rows[0] else ", and its micro F1" if "f1" in rows[0] else ""
+        lines.append(f"weight of each member in the pool{alone} by itself:" if alone else "weight of each member:")
     lines += [f"  {100 * row['share']:3.0f} %  {row['view']}: {row['model']}{_measured(row)}" for row in rows[:SHOWN]]
     if report.get("kept-choice"):
         made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
@@ -121,8 +124,7 @@ def _measured(row: dict[str, Any]) -> str:
     """Accuracy or F1 of the row as text; empty if the recipe was kept and nothing was measured."""
     if "accuracy" not in row and "f1" not in row:
         return ""
-    value = f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
-    return f", {value} by itself"
+    return f", {100 * row['accuracy']:.1f} %" if "accuracy" in row else f", F1 {row['f1']:.3f}"
 
 
 def check_report(report: Any) -> bool:

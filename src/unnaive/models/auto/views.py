@@ -17,11 +17,12 @@ from unnaive.text.vocabulary import Vocabulary
 Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are character n-grams, and which are pairs
 SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
+JOINED = "words and characters"  # in one row; for multilabel data
 VECTORS = "word vectors"  # see vector_view.py
 SQUARES = "squared word vectors"  # see squared_view.py
 FIELD_VECTORS = "vectors of "  # followed by the name of the vector field
 # prior weight of a view in a pool: the first two read the same words, so together they weigh as much as characters
-PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0, SQUARES: 2.0}
+PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, JOINED: 2.0, COLUMNS: 1.0, VECTORS: 2.0, SQUARES: 2.0}
 
 
 def field_view_name(field: str) -> str:
@@ -66,7 +67,7 @@ def find_views(
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1, 1], [1, 0, 1, 0]])
     >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"], 2)]
-    [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
+    [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2]), ('words and characters', [0, 1, 2])]
     """
     df = document_frequency(X)
     seen = df > 0
@@ -74,10 +75,12 @@ def find_views(
     if terms is None:
         return [_make_view(COLUMNS, np.flatnonzero(seen), df, most)]
     is_gram, is_pair = find_kinds(terms) if kinds is None else kinds
+    words, characters, nothing = ~is_gram & ~is_pair & seen, is_gram & (df > 1), np.zeros(len(terms), np.bool_)
     masks = {
-        WORDS: ~is_gram & ~is_pair & seen,
-        PAIRS: ~is_gram & np.where(is_pair, df > 1, seen) if (is_pair & seen).any() else np.zeros(len(terms), np.bool_),
-        CHARACTERS: is_gram & (df > 1),
+        WORDS: words,
+        PAIRS: ~is_gram & np.where(is_pair, df > 1, seen) if (is_pair & seen).any() else nothing,
+        CHARACTERS: characters,
+        JOINED: words | characters if words.any() and characters.any() else nothing,
     }
     return [_make_view(name, np.flatnonzero(mask), df, most) for name, mask in masks.items() if mask.any()]
 

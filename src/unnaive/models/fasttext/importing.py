@@ -60,7 +60,7 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
     """The model of a file that was read; see `import_fasttext`."""
     if not file.supervised:
         raise BadModel(
-            "it has word vectors but no classifier; give a supervised model, or use the vectors with --vectors"
+            "it has word vectors but no classifier; give a supervised model, or use the vectors with --word-vectors"
         )
     if multilabel and file.loss not in TABLE_LOSSES:
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")

@@ -43,8 +43,8 @@ from unnaive.models.mixins import HasNetwork
 EmReport = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or a threaded version
 
-TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
-"""branching and alpha with the best results on the thesis's validation data (table 4.1)."""
+TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0), "dep-unconditional": (7, 170.0)}
+"""branching and alpha with the best results on the thesis's validation data (table 4.1); the last has those of dep."""
 
 WIDEST = 16  # a table has 2^branching cells
 
@@ -79,7 +79,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         at_most=WIDEST,
     )
     alpha: float | None = setting(
-        'Penalty on cluster size ("avg", "or"), or weight of mutual information ("dep").',
+        'Penalty on cluster size ("avg", "or"), or weight of mutual information (those with "dep").',
         default=None,
         more="None: the thesis's best value.",
         at_least=0,

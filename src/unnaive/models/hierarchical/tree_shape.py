@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,7 @@ CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster
     "avg": clusters_by_average,
     "or": clusters_by_or,
     "dep": clusters_by_dependence,
+    "dep-unconditional": partial(clusters_by_dependence, conditional=False),
 }
 
 
@@ -44,8 +46,8 @@ Tree = tuple[Node, ...]
 def shape_tree(cases: Cases, *, clustering: str, branching: int, alpha: float) -> Tree:
     """The tree of one class: every node has at most `branching` children (figures 3.3 and 3.4).
 
-    clustering  "avg", "or" or "dep", the criterion by which features share a hidden variable
-    alpha       penalty on cluster size ("avg", "or") or weight of mutual information ("dep")
+    clustering  one of CLUSTERINGS, the criterion by which features share a hidden variable
+    alpha       penalty on cluster size ("avg", "or") or weight of mutual information
 
     >>> import numpy as np
     >>> rows = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1]], np.int8)

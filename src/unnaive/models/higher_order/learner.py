@@ -237,15 +237,15 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, new_classes: bool = False) -> Self:  # type: ignore[override]
         """Learn from more documents; the result equals training on all together. If there are too many to keep, use
         `fit_pass`.
 
-        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
-        have more columns; without it, both are errors.
+        The first call needs `classes`, a list of all classes. With `new_classes`, any call may bring new classes, and X
+        may have more columns; without it, both are errors.
         """
         self.__dict__.pop("_shards", None)
-        return super().partial_fit(X, y, classes, grow)
+        return super().partial_fit(X, y, classes, new_classes)
 
     @property
     def n_features_in_(self) -> int:

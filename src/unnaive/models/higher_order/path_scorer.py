@@ -17,7 +17,6 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.array_rules import TableRule, check_rules, read_whole
 from unnaive.data.arrays import read_csr
-from unnaive.data.products import transposed_product
 from unnaive.linear.linear import Linear
 
 MIDDLES = 3  # maximum number of middle terms that an explanation names
@@ -71,9 +70,9 @@ class PathScorer(Linear):
 
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
         """`paths` and `middles` of each term that never occurred in the class."""
-        details = {}
+        details, of_class = {}, self._of_class(chosen)
         for column in document.indices.tolist():
-            evidence = self.path_evidence(column, chosen, MIDDLES)
+            evidence = self._path_evidence(column, *of_class, MIDDLES)
             if not evidence.occurrences:
                 details[column] = {"paths": evidence.paths, "middles": evidence.middles}
         return details
@@ -88,30 +87,34 @@ class PathScorer(Linear):
         >>> scorer.path_evidence(0, 1)     # term 0 is in no document of class 1, but term 1, which occurs with it, is
         PathEvidence(occurrences=0, paths=1.0, middles=((1, 1.0),))
         """
+        return self._path_evidence(term, *self._of_class(class_index), limit)
+
+    def _path_evidence(self, term: int, member: Floats, first: Floats, limit: int | None) -> PathEvidence:
+        """`path_evidence` of the class that has these members and sums."""
         start, stop = self._postings.indptr[term : term + 2]
         rows, share = self._postings.indices[start:stop], self._postings.data[start:stop]
-        member = self._members[:, class_index][rows]
-        around = self.documents[rows]
+        inside, around = member[rows], self.documents[rows]
         squared = csr_array((around.data**2, around.indices, around.indptr), shape=around.shape)
-        weight = (share @ around) * self._first[:, class_index] - (share * member) @ squared
+        weight = (share @ around) * first - (share * inside) @ squared
         weight[term] = 0.0
         heaviest = np.lexsort((np.arange(len(weight)), -weight))[:limit]
         middles = tuple((int(k), float(weight[k])) for k in heaviest if weight[k] > 0)
-        return PathEvidence(int(member.sum()), float(weight.sum()), middles)
+        return PathEvidence(int(inside.sum()), float(weight.sum()), middles)
+
+    def _of_class(self, class_index: int) -> tuple[Floats, Floats]:
+        """A class's column y of the labels (n_docs,), and its sums F_c = Xᵀy (n_terms,)."""
+        start, stop = self._labels_by_class.indptr[class_index : class_index + 2]
+        member = np.zeros(self.labels.shape[0])
+        member[self._labels_by_class.indices[start:stop]] = self._labels_by_class.data[start:stop]
+        return member, np.asarray(member @ self._postings, np.float64)
 
     @lazy_property
     def _postings(self) -> Sparse:
         return self.documents.tocsc()
 
     @lazy_property
-    def _members(self) -> Floats:
-        members: Floats = self.labels.toarray().astype(np.float64)
-        return members
-
-    @lazy_property
-    def _first(self) -> Floats:
-        """F = XᵀY (n_terms, n_classes)."""
-        return transposed_product(self.documents, self._members)
+    def _labels_by_class(self) -> Sparse:
+        return self.labels.tocsc()
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings for `from_arrays`; ones are not stored."""

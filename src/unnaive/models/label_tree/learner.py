@@ -54,7 +54,10 @@ class LabelTree(DocumentsModel):
     )
     beam: int = setting("Number of groups per level that are kept for a document.", default=10, at_least=1)
     C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    weights: str = setting(
+        "Weighting of terms in a document.", default="auto", choices=DOCUMENT_WEIGHTINGS,
+        more="auto is tf-idf for whole numbers; fractions, such as those of TfidfVectorizer, are not weighted again.",
+    )  # fmt: skip
     least_weight: float = setting("Weights of smaller magnitude are left out.", default=0.05, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
     random_state: int = setting("Random seed for the clustering and the order of documents.", default=0, at_least=0)

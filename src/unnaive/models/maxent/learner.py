@@ -23,7 +23,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.products import ThinProducts, dot, take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.training_data import TrainingData
-from unnaive.data.weighting import Weighting, tf_idf
+from unnaive.data.weighting import Weighting, are_counts, tf_idf
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learnt import Learnt
@@ -36,6 +36,7 @@ from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.convergence import RowNumbers, Step, Stopping, Trainer, run_solver
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import (
+    MEMORY,
     InSpan,
     InWeights,
     Loss,
@@ -62,6 +63,7 @@ class SolverDefaults:
     tol: float
 
 
+STATES = 2 * MEMORY + 8  # points that L-BFGS has in memory: its pairs, and those of the present step
 SOLVERS = {"lbfgs": SolverDefaults("tf-idf", False, 1e-4), "gis": SolverDefaults("normalised", True, 1e-5)}
 
 
@@ -97,6 +99,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
     features: str | None = setting(
         "tf-idf rows of length 1, counts divided by their sum, or counts; None: the first for L-BFGS, the second for "
         "GIS.",
+        more="With None, L-BFGS takes fractions, such as those of TfidfVectorizer, as they are.",
         default=None,
         choices=("tf-idf", "normalised", "counts"),
     )
@@ -137,8 +140,13 @@ class MaxEnt(LinearAttributes, IteratedModel):
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Memory for the probabilities of all documents, the weights and the solver's state; time for its passes."""
-        n_cells = 3 * size.documents + 24 * size.terms
+        """Memory for the probabilities of all documents, the weights and the solver's state; time for its passes.
+
+        L-BFGS keeps STATES points of the space that it works in, which is the smaller of weights and documents, each
+        with the scores of all documents.
+        """
+        points = STATES if self.solver == "lbfgs" else 0
+        n_cells = 3 * (size.documents + size.terms) + points * (min(size.documents, size.terms) + size.documents)
         return ClassCost(n_cells, steps=100 * (size.cells + size.documents + size.terms))
 
     def learn(
@@ -181,7 +189,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         if self.prior == "naive-bayes":
             return self._learn_from_naive_bayes(X, Y, scheme, sample_weight, progress)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        weighting = _weighting(self.features or defaults.features, X, weight)
+        weighting = _weighting(self._features_of(X), X, weight)
         Z = weighting.apply(X)
         task = _Task(
             Z if more is None else more(Z), csr_array(Y), weight, weighting, self.solver, scheme, self.start, self.l2,
@@ -194,6 +202,13 @@ class MaxEnt(LinearAttributes, IteratedModel):
         if scheme == "one-vs-rest" and self.solver == "gis":
             return _scale_each_class(task, stopping)
         return run_solver(task, stopping)
+
+    def _features_of(self, X: Sparse) -> str:
+        """The features that were set, else those of the solver; fractions have been weighted already."""
+        default = SOLVERS[self.solver].features
+        if self.features is None and default == "tf-idf" and not are_counts(X):
+            return "counts"
+        return self.features or default
 
     def _learn_from_naive_bayes(
         self, X: Sparse, Y: Sparse, scheme: str, sample_weight: Floats | None, progress: ProgressCallback | None
@@ -210,7 +225,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
             )
 
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        weighting = _weighting(self.features or SOLVERS[self.solver].features, X, weight)
+        weighting = _weighting(self._features_of(X), X, weight)
         Z = weighting.apply(X)
         refuse_full_table(Y.shape[1], Z.shape[1], "maximum entropy with a naive Bayes prior")
         masses = Z.maximum(0.0)  # 1 + log n may be negative for fractional n

@@ -31,7 +31,10 @@ class HingeModel(LinearAttributes, IteratedModel):
     """Base class of models that minimise the squared hinge: solver settings and the fit of a Linear."""
 
     C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    weights: str = setting(
+        "Weighting of terms in a document.", default="auto", choices=DOCUMENT_WEIGHTINGS,
+        more="auto is tf-idf for whole numbers; fractions, such as those of TfidfVectorizer, are not weighted again.",
+    )  # fmt: skip
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
     max_iter: int = setting("Maximum number of passes over the documents.", default=1000, at_least=1)
     random_state: int = setting("Random seed for the order of documents.", default=0, at_least=0)

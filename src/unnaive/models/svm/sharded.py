@@ -22,7 +22,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.count_tables import row_hashes
 from unnaive.data.counts import Counts
 from unnaive.data.products import product
-from unnaive.data.weighting import Weighting, counted_weighting
+from unnaive.data.weighting import Weighting, are_counts, counted_weighting
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -166,9 +166,10 @@ class ShardTask:
         """The task of a model with these settings, from the sums over all documents."""
         refuse_full_table(counts.n_classes, counts.n_terms, "the SVM")
         n_shards = max(1, int(np.ceil(float(counts.n_docs) / model.shard_size)))
+        weights = "counts" if model.weights == "auto" and not are_counts(counts.class_terms) else model.weights
         return cls(
             n_shards=n_shards,
-            weighting=counted_weighting(model.weights, counts.df, float(counts.n_docs)),
+            weighting=counted_weighting(weights, counts.df, float(counts.n_docs)),
             class_df=csc_array(counts.class_df),
             df=np.asarray(counts.df, np.float64), class_docs=np.asarray(counts.class_docs, np.float64),
             n_docs=float(counts.n_docs), alpha=model.alpha, C=model.C * min(np.sqrt(n_shards), MOST_COST),

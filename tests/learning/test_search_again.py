@@ -22,22 +22,22 @@ def same(one, other):
 
 def test_an_update_chooses_anew_by_default_and_by_name():
     whole = fitted()
-    for options in ({}, {"rechoose": True}):
+    for options in ({}, {"search": "again"}):
         model = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], **options)
         assert same(model, whole)
         assert (model.fitted_.choice_kept, model.fitted_.provenance.chosen_on) == (False, None)
-    with pytest.raises(UnnaiveError, match="keep_choice and rechoose contradict each other"):
-        whole.partial_fit(TEXTS[:2], LABELS[:2], keep_choice=True, rechoose=True)
+    with pytest.raises(UnnaiveError, match="no value of search called 'kep'; there are adjust, again, keep"):
+        whole.partial_fit(TEXTS[:2], LABELS[:2], search="kep")
 
 
 def test_a_choice_that_is_kept_knows_on_how_many_documents_it_was_made():
     model = fitted(TEXTS[:20], LABELS[:20])
     for start in (20, 30):
-        model.partial_fit(TEXTS[start : start + 10], LABELS[start : start + 10], keep_choice=True)
+        model.partial_fit(TEXTS[start : start + 10], LABELS[start : start + 10], search="keep")
         assert (model.fitted_.choice_kept, model.fitted_.provenance.chosen_on) == (True, 20)
-    once = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], keep_choice=True)
+    once = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], search="keep")
     assert once.fitted_.provenance.recipe == model.fitted_.provenance.recipe
-    model.partial_fit(["penalty"], ["sport"], rechoose=True)
+    model.partial_fit(["penalty"], ["sport"], search="again")
     assert model.fitted_.provenance.chosen_on is None
 
 
@@ -51,14 +51,14 @@ def files(tmp_path):
 @pytest.mark.usefixtures("files")
 def test_update_says_when_it_is_worth_choosing_anew(run):
     assert run("train", "old.csv", "-o", "m.model", "--budget", "fast", "-q")[0] == 0
-    out = run("update", "m.model", "few.csv", "--keep-choice")[1]
+    out = run("update", "m.model", "few.csv", "--search", "keep")[1]
     assert out.endswith("the selected models, chosen on 20 documents, were kept\n")
-    out = run("update", "m.model", "many.csv", "--keep-choice")[1]
+    out = run("update", "m.model", "many.csv", "--search", "keep")[1]
     assert out.endswith(
         "the selected models, chosen on 20 documents, were kept; with 40 now, searching again is worthwhile: "
-        "unnaive update m.model --rechoose\n"
+        "unnaive update m.model --search again\n"
     )
-    code, out, err = run("update", "m.model", "--rechoose")
+    code, out, err = run("update", "m.model", "--search", "again")
     assert (code, out) == (0, "searched again: m.model now has 40 documents, 2 classes, 5 terms\n"), err
     assert same(TextClassifier.load("m.model"), fitted())
 
@@ -68,13 +68,12 @@ def test_what_cannot_be_chosen_anew(run):
     assert run("train", "old.csv", "-o", "n.model", "-m", "multinomial", "-q")[0] == 0
     for words, sentence in (
         (
-            ["n.model", "--rechoose"],
-            "multinomial naive Bayes does not select among models; leave --rechoose out",
+            ["n.model", "--search", "again"],
+            "multinomial naive Bayes does not select among models; leave --search again out",
         ),
-        (["n.model", "few.csv", "--rechoose", "--keep-choice"], "--rechoose and --keep-choice contradict each other"),
         (
-            ["n.model", "few.csv", "--rechoose", "--follow"],
-            "--rechoose and --follow, which keeps the selected models",
+            ["n.model", "few.csv", "--search", "again", "--follow"],
+            "--follow keeps the selected models and trains them; leave --search again out",
         ),
     ):
         code, _, err = run("update", *words)
