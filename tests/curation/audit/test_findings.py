@@ -141,6 +141,7 @@ def test_copies_whose_other_columns_differ_are_left_to_people():
     data = AuditData([SPORT] * 3, [("refund",)] * 3, range(1, 4), ["1", "2", "3"], columns=columns, id_columns=["id"])
     found = [one for one in audit(data, TokenRule(), AuditOptions()).findings if one.kind == "duplicate"]
     assert [(one.row, one.to_dict()["accept"]) for one in found] == [(2, "no"), (3, "yes")]
+    assert [one.to_dict()["bulk"] for one in found] == ["no", "yes"]  # --accept duplicate drops the third alone
     assert found[0].reason == "the same text with the same label is row 1, but the rows differ in 'amount'"
 
 

@@ -43,6 +43,16 @@ def test_planted_errors_come_first_with_the_true_label_proposed():
         assert estimate_errors(found).number == pytest.approx(20, abs=10)
 
 
+def test_copies_with_the_same_wrong_label_are_found():
+    """60 wrong labels: those of 20 texts that are there three times; a model that learnt a copy would agree."""
+    X, given, truth, n_classes = planted()
+    rows = np.concatenate([np.arange(300), np.arange(20), np.arange(20)])
+    wrong = given[rows] != truth[rows]
+    for found in both_depths(X[rows], given[rows], n_classes):
+        assert found.disagrees[wrong].sum() >= 57
+        assert estimate_errors(found).high >= 60
+
+
 def test_the_interval_of_the_estimate_covers_the_planted_errors():
     """The surest 200 of 300 are looked at, 13 of them wrong on average; the interval should cover 19 times in 20."""
     covered = []

@@ -109,7 +109,7 @@ def test_audit_and_clean_mend_multilabel_data(tmp_path, monkeypatch, form):
             spell = ";".join if form == "separator" else lambda labels: json.dumps(list(labels))
             table = csv.writer(file)
             table.writerows([("text", "label"), *((t, spell(labels)) for t, labels in zip(texts, given, strict=True))])
-    assert exit_code(["audit", name, *options, "--csv", "findings.csv"]) == 0
+    assert exit_code(["audit", name, *options, "--report", "findings.csv"]) == 0
     accept = ("--accept", "label-error", "--min-score", "0.9")
     with Path("findings.csv").open() as file:
         wanted = {

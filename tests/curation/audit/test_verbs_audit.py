@@ -61,7 +61,7 @@ def test_findings_that_may_hold_decisions_are_not_overwritten(data, capsys):
     before = (data / "out" / "findings.csv").read_text()
     assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out"]) == 2
     assert "may contain your decisions" in capsys.readouterr().err
-    assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out", "--force"]) == 0
+    assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out", "--set", "force=true"]) == 0
     assert (data / "out" / "findings.csv").read_text() == before  # the same command, the same numbers
 
 
@@ -119,10 +119,10 @@ def test_clean_accepts_a_kind_from_a_score_on_and_never_more_than_are_probably_w
         (["clean", "short.csv", "out/findings.csv", "-o", "fixed.csv"], "that was audited"),
         (["clean", "data.csv", "out/findings.csv", "-o", "fixed.csv", "--accept", "label-eror"], "did you mean"),
         (["audit", "empty.csv", "-o", "other"], "there are no documents"),
-        (["audit", "data.csv", "--csv", "data.csv"], "is read by this command"),
+        (["audit", "data.csv", "--report", "data.csv"], "is read by this command"),
         (["audit", "data.csv", "-o", "short.csv"], "is a file"),
-        (["audit", "data.csv", "--against", "few.csv", "-o", "other"], "a test for a change needs 20"),
-        (["audit", "data.csv", "--against", "no.csv", "-o", "other"], "no file or folder called no.csv"),
+        (["audit", "data.csv", "--new-data", "few.csv", "-o", "other"], "a test for a change needs 20"),
+        (["audit", "data.csv", "--new-data", "no.csv", "-o", "other"], "no file or folder called no.csv"),
         (["audit", "data.csv", "-o", "short.csv/out"], "cannot be written"),
         (["audit", "nothing.csv"], "no file or folder called nothing.csv"),
     ],
@@ -146,7 +146,7 @@ def test_drift_names_shares_and_terms(data, rows, capsys):
         table = csv.writer(file)
         table.writerow(["text"])
         table.writerows([[one["text"] + " strike"] for one in rows if one["queue"] == "billing"])
-    assert exit_code(["audit", "data.csv", *READ, "--against", "new.csv", "--json"]) == 0
+    assert exit_code(["audit", "data.csv", *READ, "--new-data", "new.csv", "--json"]) == 0
     drift = json.loads(capsys.readouterr().out)["drift"]
     assert drift["test"]["p"] < 0.001
     assert drift["terms"][0]["term"] == "strike"
@@ -155,7 +155,7 @@ def test_drift_names_shares_and_terms(data, rows, capsys):
 
 
 def test_the_same_texts_are_no_drift(data, capsys):
-    assert exit_code(["audit", "data.csv", *READ, "--against", "data.csv", "--json", "--fast"]) == 0
+    assert exit_code(["audit", "data.csv", *READ, "--new-data", "data.csv", "--json", "--fast"]) == 0
     drift = json.loads(capsys.readouterr().out)["drift"]
     assert drift["terms"] == []
     assert all(one["low"] <= one["old"] <= one["high"] for one in drift["shares"])

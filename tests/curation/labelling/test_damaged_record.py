@@ -118,7 +118,7 @@ def test_a_row_that_changed_is_told_and_left_out(labelled, tmp_path, change, tol
 
 def test_the_command_that_the_sentence_names_works(labelled: Path, tmp_path: Path, run: Callable[..., object]) -> None:
     damage(labelled, "UPDATE decisions SET labels = '[' WHERE id = 3")
-    code, _, err = run("label", labelled, "--status")  # type: ignore[misc]
+    code, _, err = run("label", "status", labelled)  # type: ignore[misc]
     assert code == 2
     words = " ".join(err.split()).partition("read with: python ")[2].split()
     assert words[:2] == ["-m", "unnaive.curation.labelling.recover"]

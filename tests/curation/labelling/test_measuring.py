@@ -9,7 +9,7 @@ import pytest
 
 from unnaive.apps.labelling.session_progress import Standing
 from unnaive.curation.labelling.asking import Strategy
-from unnaive.curation.labelling.label_log import LabelRecord
+from unnaive.curation.labelling.label_log import IMPORTED, ImportedVote, LabelRecord
 from unnaive.curation.labelling.labelling_session import Labelling
 from unnaive.curation.labelling.random_sample import draw_random_texts, sampled_texts
 
@@ -114,7 +114,8 @@ def test_training_on_chosen_texts_does_not_promise_an_accuracy_for_new_documents
     answer_all(session, ["ann"], 120)
     chosen = [answer for answer in session.record.standing() if answer.way not in ("random", "measure")]
     session.record.add("ann", "label", chosen[0].text, chosen[0].labels, way="chosen")  # labelled again
-    session.record.add_many("import", [(int(draw_random_texts(150, 20, 0.1).others[-1]), ["sport"])], "import x.csv")
+    vote = ImportedVote(int(draw_random_texts(150, 20, 0.1).others[-1]), IMPORTED, "label", ["sport"])
+    session.record.add_many([vote], "import x.csv")
     n_chosen = session.record.count_chosen()
     assert n_chosen == len({answer.text for answer in chosen})
     session.record.close()

@@ -9,8 +9,9 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.hints import read_hints
+from unnaive.curation.labelling.importing import import_labels
 from unnaive.curation.labelling.label_log import LabelRecord
-from unnaive.curation.labelling.moving import export_labels, find_queue, import_labels
+from unnaive.curation.labelling.moving import export_labels, find_queue
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.datafiles import DataFile
 from unnaive.text.field import read_fields
@@ -41,8 +42,48 @@ def test_what_is_exported_is_read_again(record: LabelRecord, tmp_path: Path, nam
 def test_other_tools_files_come_back(record: LabelRecord, tmp_path: Path, name: str, form: str) -> None:
     export_labels(record, tmp_path / name, form)
     other = LabelRecord.create(tmp_path / "other.db", [*TEXTS[1:], "more"], multilabel=record.multilabel)
-    assert import_labels(other, tmp_path / name) == (2, 1)
+    assert import_labels(other, tmp_path / name) == (3, 1)  # two labels and a skip
     assert other.final() == {text - 1: labels for text, labels in record.final().items() if text}
+
+
+FORMS = {"v.csv": None, "v.jsonl": None, "v.parquet": None, "v.tsv": None, "p.jsonl": "prodigy", "t.json": None}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_vote_comes_back_with_its_author_time_and_kind(record: LabelRecord, tmp_path: Path, name: str) -> None:
+    record.add("bob", "label", 0, ["b"], suggested="a", probability=0.25, way="second")
+    record.add("bob", "flag", 3)
+    assert export_labels(record, tmp_path / name, FORMS[name], votes=True) in (4, 6)  # tasks, or answers
+    other = LabelRecord.create(tmp_path / "other.db", TEXTS, multilabel=record.multilabel)
+    assert import_labels(other, tmp_path / name, FORMS[name]) == (6, 0)
+    lost_flag = {"flag": "skip"} if name == "t.json" else {}  # Label Studio has no flags
+    assert other.votes() == [
+        (text, who, lost_flag.get(kind, kind), labels) for text, who, kind, labels in record.votes()
+    ]
+    assert other.final() == record.final()
+    seconds = 19  # of Prodigy
+    times = [[one.at[:seconds] for one in side.current_answers()] for side in (record, other)]
+    assert times[0] == times[1]
+    assert other.undo("bob") is None  # it was imported
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
+def test_final_labels_in_a_table_come_back(record: LabelRecord, tmp_path: Path, name: str) -> None:
+    export_labels(record, tmp_path / name)
+    other = LabelRecord.create(tmp_path / "other.db", TEXTS, multilabel=record.multilabel)
+    assert import_labels(other, tmp_path / name) == (3, 0)
+    assert other.final() == record.final()
+    assert {who for _, who, _, _ in other.votes()} == {"import"}
+
+
+def test_a_table_by_id_and_of_copies(tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text("id,label\n2,b\n9,a\n")
+    record = LabelRecord.create(tmp_path / "labels.db", ["same", "same", "other"], ["1", "2", "3"])
+    assert import_labels(record, tmp_path / "ids.csv") == (1, 1)
+    assert record.final() == {1: ("b",)}
+    (tmp_path / "copies.csv").write_text("id,text,label\n1,same,a\n")
+    assert import_labels(record, tmp_path / "copies.csv") == (1, 0)
+    assert record.final() == {0: ("a",), 1: ("b",)}
 
 
 FIELDS = read_fields(["body:text", "tags:category", "age:number", "opened:date", "v:vector(2)"])
@@ -104,11 +145,18 @@ def test_people_of_label_studio(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps(tasks))
     record = LabelRecord.create(tmp_path / "labels.db", TEXTS)
-    assert import_labels(record, path) == (2, 0)
-    assert [who for _, who, _, _ in record.votes()] == ["label-studio 1", "label-studio x@y"]
+    assert import_labels(record, path) == (3, 0)
+    assert [(who, kind) for _, who, kind, _ in record.votes()] == [
+        ("label-studio 1", "skip"),  # cancelled
+        ("label-studio 1", "label"),
+        ("label-studio x@y", "label"),
+    ]
 
 
-@pytest.mark.parametrize("words", ["{", '"text"', "[1]", '{"label": "a"}', '{"text": "rain"}', '[{"data": {}}]'])
+ODD = ["{", '"text"', "[1]", '{"label": "a"}', '{"text": "rain"}', '[{"data": {}}]', '{"text": "x", "answer": "?"}']
+
+
+@pytest.mark.parametrize("words", ODD)
 def test_other_files_are_refused_and_nothing_is_taken(tmp_path: Path, words: str) -> None:
     (tmp_path / "odd.json").write_text(words)
     record = LabelRecord.create(tmp_path / "labels.db", TEXTS)
@@ -139,7 +187,9 @@ def test_queue() -> None:
             find_queue(odd, ["w"], ["a"], "f.csv")
 
 
-@pytest.mark.parametrize("words", ["= 1", "sport = 1", "sport = []", "sport = [1]", ""])
+@pytest.mark.parametrize(
+    "words", ["= 1", "sport = 1", "sport = []", "sport = [1]", "", "[a]\nx = 1", "[a]\ndescription = 3"]
+)
 def test_odd_hints(tmp_path: Path, words: str) -> None:
     path = tmp_path / "hints.toml"
     path.write_text(words)
@@ -150,4 +200,17 @@ def test_odd_hints(tmp_path: Path, words: str) -> None:
 def test_hints(tmp_path: Path) -> None:
     path = tmp_path / "hints.toml"
     path.write_text('sport = ["ball", "goal"]\n"foreign news" = ["war"]\n')
-    assert read_hints(path) == {"sport": ["ball", "goal"], "foreign news": ["war"]}
+    hints = read_hints(path)
+    assert (hints.keywords, hints.descriptions) == ({"sport": ["ball", "goal"], "foreign news": ["war"]}, {})
+
+
+def test_guidelines_and_descriptions_of_a_file_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "hints.toml"
+    path.write_text('guidelines = "Read all of it."\nsport = ["ball"]\n[vote]\ndescription = "Elections."\n')
+    record = LabelRecord.create(tmp_path / "labels.db", TEXTS, classes=["sport"])
+    for _ in range(2):
+        read_hints(path).describe(record, "ann")
+        names = record.class_names()
+        assert (names.names, names.descriptions) == (["sport", "vote"], {"vote": "Elections."})
+        assert names.guidelines == "Read all of it."
+        assert len(record.decisions()) == 3  # not again

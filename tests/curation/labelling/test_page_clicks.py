@@ -70,7 +70,7 @@ def settle(page: Any) -> None:
 
 def next_text(page: Any, action: Any) -> None:
     """Do something and wait for the answer and the text after it."""
-    with page.expect_response("**/label/*", timeout=60_000):
+    with page.expect_response(lambda found: "/label/" in found.url and "ahead" not in found.url, timeout=60_000):
         action()
     page.wait_for_timeout(100)
 
@@ -95,6 +95,54 @@ def test_ten_fast_keys_are_ten_answers(page: Any, served: tuple[str, Path]) -> N
     assert len(kinds(served[1], 11)) == 11
 
 
+def delay_answers(page: Any, seconds: float) -> None:
+    """Answers and the texts after them take longer, as on a slow network."""
+
+    def wait_first(route: Any) -> None:
+        page.wait_for_timeout(1000 * seconds)
+        route.continue_()
+
+    page.route("**/label/answer", wait_first)
+
+
+@pytest.mark.parametrize("served", [MANY], indirect=True)
+def test_the_next_text_is_on_the_screen_before_the_answer_is_recorded(page: Any, served: tuple[str, Path]) -> None:
+    """With 77 classes the number keys change with the text: those of the text on the screen count."""
+    with page.expect_response("**/label/ahead"):
+        page.reload()
+    page.wait_for_timeout(200)
+    delay_answers(page, 0.5)
+    before = page.inner_text("#text")
+    page.keyboard.press("1")
+    page.wait_for_timeout(50)
+    following, keys = page.inner_text("#text"), page.locator("#classes li .name").all_inner_texts()
+    assert following != before
+    assert kinds(served[1], 0) == []
+    with page.expect_response("**/label/ahead"):
+        page.keyboard.press("3")  # for the text on the screen
+        page.keyboard.press("4")  # for one that nobody has seen
+    settle(page)
+    assert kinds(served[1], 2) == [("label", "ann")] * 2
+    record = LabelRecord(served[1])
+    second = [one for one in record.decisions() if one.who == "ann"][1]
+    assert second.text is not None
+    assert "".join(record.texts()[second.text].split()) == "".join(following.split())
+    assert [f"3 {label}" for label in second.labels] == [keys[2]]
+    record.close()
+
+
+def test_a_text_whose_answer_did_not_arrive_comes_back(page: Any, served: tuple[str, Path]) -> None:
+    with page.expect_response("**/label/ahead"):
+        page.reload()
+    page.wait_for_timeout(200)
+    before = page.inner_text("#text")
+    page.route("**/label/answer", lambda route: route.abort())
+    page.keyboard.press("1")
+    wait(page, "document.getElementById('status').textContent !== ''")
+    assert page.inner_text("#text") == before
+    assert kinds(served[1], 0) == []
+
+
 def test_a_name_tab_and_enter_neither_sign_out_nor_label(page: Any, served: tuple[str, Path]) -> None:
     page.fill("#who", "deniz")
     page.keyboard.press("Tab")
@@ -113,12 +161,16 @@ def test_a_name_tab_and_enter_neither_sign_out_nor_label(page: Any, served: tupl
 def test_links_buttons_and_summaries_reached_with_tab_are_pressed_by_the_browser(
     page: Any, served: tuple[str, Path]
 ) -> None:
-    page.evaluate("document.getElementById('curve').hidden = false")
     move_focus(page, "Shift+Tab", "document.activeElement.className === 'skip'")
     page.keyboard.press("Enter")
+    move_focus(page, "Tab", "document.activeElement.id === 'more'")
+    next_text(page, lambda: page.keyboard.press("Space"))
+    assert page.get_attribute("#more", "aria-pressed") == "true"
+    page.keyboard.press("g")
     move_focus(page, "Tab", "document.activeElement.tagName === 'SUMMARY'")
     page.keyboard.press("Space")
-    assert page.evaluate("document.getElementById('curve').open")
+    assert page.evaluate("document.activeElement.parentElement.open")
+    page.keyboard.press("Escape")
     settle(page)
     assert kinds(served[1], 0) == []
 

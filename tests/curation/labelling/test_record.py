@@ -14,8 +14,9 @@ from support.killing import run_and_kill
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.agreement import agreements, cohen_kappa
-from unnaive.curation.labelling.label_log import LabelRecord, describe_record, is_label_record
+from unnaive.curation.labelling.label_log import LabelRecord, describe_record
 from unnaive.curation.labelling.labelling_session import Labelling
+from unnaive.curation.labelling.record_tables import is_label_record
 from unnaive.io.datafiles import DataFile
 
 from .test_pool import all_scores, random_texts

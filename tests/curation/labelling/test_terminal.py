@@ -62,6 +62,13 @@ def test_every_key(texts: Path, tmp_path: Path) -> None:
     assert "next: unnaive train" in done.stdout
 
 
+def test_a_class_spelt_alike_is_asked_about_and_added_if_it_is_named_again(texts: Path, tmp_path: Path) -> None:
+    db = tmp_path / "labels.db"
+    done = label(texts, "-o", db, "--terminal", keys="nsport\nnSport\nnSport\nq")
+    assert "'Sport' is spelt much like the class 'sport'; add it again" in done.stdout
+    assert [labels for kind, labels in decisions(db) if kind == "class"] == [("sport",), ("Sport",)]
+
+
 def test_the_only_class_has_no_probability_and_more_of_nothing_is_a_sentence(texts: Path, tmp_path: Path) -> None:
     done = label(texts, "-o", tmp_path / "labels.db", "--terminal", "--who", "ann", keys="mnsport\na q")
     assert "there is no suggestion yet, so similar texts cannot be searched" in done.stdout
@@ -91,7 +98,7 @@ def test_a_simulation_reads_with_the_options_of_reading(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     rows = [("ball goal team", "sport"), ("vote law court", "politics")] * 50
     data.write_text("words,kind,colour\n" + "".join(f"{text} n{n},{kind},red\n" for n, (text, kind) in enumerate(rows)))
-    done = label("--simulate", data, "--text", "words", "--label", "kind", "--seeds", "2", "--labels", "20", "--json")
+    done = label("simulate", data, "--text", "words", "--label", "kind", "--seeds", "2", "--labels", "20", "--json")
     found = json.loads(done.stdout)
     assert (found["labels"], [one["way"] for one in found["ways"]]) == (20, ["mixed", "uncertain", "random"])
 
@@ -99,7 +106,7 @@ def test_a_simulation_reads_with_the_options_of_reading(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_multilabel_ticks(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"
-    label(texts, "-o", db, "--terminal", "--multilabel", "--classes", "a,b", keys="12a1\n\nq")
+    label(texts, "-o", db, "--terminal", "--multilabel", "--class", "a", "--class", "b", keys="12a1\n\nq")
     found = decisions(db)
     assert found[0] == ("label", ("a", "b"))
     assert [kind for kind, _ in found] == ["label"] * 3
@@ -108,10 +115,10 @@ def test_multilabel_ticks(texts: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_resume_status_and_training(texts: Path, tmp_path: Path) -> None:
     db, model = tmp_path / "labels.db", tmp_path / "my.model"
-    label(texts, "-o", db, "--terminal", "--classes", "sport,law", keys="12q")
+    label(texts, "-o", db, "--terminal", "--class", "sport", "--class", "law", keys="12q")
     label(texts, "-o", db, "--terminal", keys="1q")
     label(db, "--terminal", keys="2q")
-    found = json.loads(label(db, "--status", "--json").stdout)
+    found = json.loads(label("status", db, "--json").stdout)
     assert (found["labelled"], found["texts"], found["classes"]) == (4, 6, {"sport": 2, "law": 2})
     subprocess.run([sys.executable, "-m", "unnaive", "train", db, "-o", model], check=True, capture_output=True)
     assert list(TextClassifier.load(model).classes_) == ["law", "sport"]
@@ -125,14 +132,14 @@ def test_resume_status_and_training(texts: Path, tmp_path: Path) -> None:
 def test_bad_input_is_a_sentence(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"
     assert "-o" in label(texts, "--terminal", code=2).stderr
-    assert "no file of labels" in label("-o", db, "--status", code=2).stderr
-    label(texts, "-o", db, "--status")
+    assert "no file of labels" in label("status", "-o", db, code=2).stderr
+    label("status", texts, "-o", db)
     other = tmp_path / "other.csv"
     other.write_text("text\nsomething else\n")
-    assert "other texts" in label(other, "-o", db, "--status", code=2).stderr
+    assert "other texts" in label("status", other, "-o", db, code=2).stderr
     note = tmp_path / "note.txt"
     note.write_text("mine")
-    assert "not a file of labels" in label(texts, "-o", note, "--status", code=2).stderr
+    assert "not a file of labels" in label("status", texts, "-o", note, code=2).stderr
     assert note.read_text() == "mine"
     empty = tmp_path / "empty.csv"
     empty.write_text("text\n")
@@ -143,7 +150,7 @@ def test_bad_input_is_a_sentence(texts: Path, tmp_path: Path) -> None:
 def test_a_labels_column_is_where_to_start(tmp_path: Path) -> None:
     data, db = tmp_path / "some.csv", tmp_path / "labels.db"
     data.write_text("text,kind\ngood ball,sport\nfair vote,\nball game,sport\nlaw,politics\n")
-    found = json.loads(label(data, "-o", db, "--label", "kind", "--status", "--json").stdout)
+    found = json.loads(label("status", data, "-o", db, "--label", "kind", "--json").stdout)
     assert (found["labelled"], found["classes"]) == (3, {"politics": 1, "sport": 2})
 
 
@@ -153,7 +160,8 @@ def test_ctrl_c_keeps_everything_and_the_terminal_shows_no_escapes(tmp_path: Pat
     data.write_text("text\n" + "evil \x1b[31m text\n" * 3)
     main, sub = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-m", "unnaive", "label", str(data), "-o", str(db), "--terminal", "--classes", "a,b"],
+        [sys.executable, "-m", "unnaive", "label", str(data), "-o", str(db), "--terminal", "--class", "a", "--class",
+        "b"],
         stdin=sub, stdout=sub, stderr=sub, env=os.environ | {"NO_COLOR": "1", "TERM": "dumb"}, start_new_session=True,
     )  # fmt: skip
     os.close(sub)

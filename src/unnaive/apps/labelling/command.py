@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.path_options import EXTENDED, READ, WRITTEN
-from unnaive.apps.common.screen import echo, note, say_summary, show_event
-from unnaive.apps.common.shared_options import AsJson, Html, Seed, reading, split_list
+from unnaive.apps.common.option_markers import BY_SET, excludes
+from unnaive.apps.common.path_options import EXTENDED, READ
+from unnaive.apps.common.screen import echo, say_summary, show_event
+from unnaive.apps.common.shared_options import AsJson, Seed, reading
 from unnaive.base.errors import BadData, Interrupted, UnnaiveError, count_noun
 from unnaive.base.extras import missing_extra
 from unnaive.base.visible_text import visible_json
@@ -20,36 +20,43 @@ from unnaive.base.visible_text import visible_json
 if TYPE_CHECKING:
     from unnaive.curation.labelling.label_log import LabelRecord
     from unnaive.curation.labelling.labelling_session import Labelling
+    from unnaive.curation.labelling.texts_to_label import TextPool
     from unnaive.io.datafiles import DataFile
 
-ASKING = "Suggestions and order"  # headings in the help
-MOVING = "Labels"
-MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
+ASKING, PAGE = "Suggestions and order", "Page"  # headings in the help
+
+
+LabelOutput = Annotated[
+    Path | None,
+    EXTENDED,
+    typer.Option("-o", "--output", help="File of labels to write; an existing one is continued.", show_default=False),
+]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class", metavar="CLASS", help="A class, in the order of the keys on the keyboard; may be repeated."
+    ),
+]
+Append = Annotated[bool, typer.Option("--append", help="Append texts that an existing file of labels does not have.")]
+Multilabel = Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command and its subcommands."""
+    from unnaive.apps.labelling.record_commands import label_export, label_import, label_simulate, label_status
+
     app.command()(label)
+    for function in (label_status, label_export, label_import, label_simulate):
+        app.command(function.__name__.replace("_", " "))(function)
 
 
 @reading("Texts, in any format of unnaive train, or a file of labels to continue.", default=None)
 def label(
     source: DataFile | None,
-    output: Annotated[
-        Path | None,
-        EXTENDED,
-        typer.Option(
-            "-o", "--output", help="File of labels to write; an existing one is continued.", show_default=False
-        ),
-    ] = None,
+    output: LabelOutput = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Label in this terminal instead of a browser.")] = False,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…", help="Classes, in the order of their keys on the keyboard; more can be added later."
-        ),
-    ] = None,
-    multilabel: Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")] = False,
+    classes: Classes = None,
+    multilabel: Multilabel = False,
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the annotator; by default the name of the user.")
     ] = None,
@@ -57,7 +64,8 @@ def label(
         Path | None,
         READ,
         typer.Option(
-            help='TOML file with keywords of each class, e.g. sport = ["ball", "goal"].', rich_help_panel=ASKING
+            help='TOML file with keywords and descriptions of classes, and guidelines, e.g. sport = ["ball"].',
+            rich_help_panel=ASKING,
         ),
     ] = None,
     model: Annotated[
@@ -69,7 +77,7 @@ def label(
             show_default=False,
         ),
     ] = None,
-    vectors: Annotated[
+    word_vectors: Annotated[
         Path | None,
         READ,
         typer.Option(metavar="FILE", help="Word vectors as additional features of the model.", rich_help_panel=ASKING),
@@ -104,9 +112,37 @@ def label(
         ),
     ] = None,
     seed: Seed = 0,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    append: Append = False,
+    listen: Annotated[
+        str,
+        excludes("terminal"),
+        typer.Option(
+            metavar="HOST",
+            help="Address to listen on; any but that of this computer needs --person.",
+            rich_help_panel=PAGE,
+        ),
+    ] = "127.0.0.1",
+    person: Annotated[
+        list[str] | None,
+        excludes("terminal"),
+        typer.Option(
+            metavar="NAME",
+            help="Somebody who labels, with an address and a token of their own; NAME:review also decides for others.",
+            rich_help_panel=PAGE,
+        ),
+    ] = None,
+    certfile: Annotated[
+        Path | None,
+        BY_SET,
+        READ,
+        typer.Option(metavar="FILE", help="Certificate for HTTPS (PEM), with those of its issuers."),
+    ] = None,
+    keyfile: Annotated[
+        Path | None, BY_SET, READ, typer.Option(metavar="FILE", help="Private key of certfile, unless that has it.")
+    ] = None,
     port: Annotated[
         int | None,
+        excludes("terminal"),
         typer.Option(
             help="Port to listen on; 0 for any free port; by default the same port for the same file of labels.",
             min=0,
@@ -114,88 +150,39 @@ def label(
             show_default=False,
         ),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Print how many texts are labelled, and exit.")] = False,
-    export: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(metavar="FILE", help="Write the labels to this file, and exit.", rich_help_panel=MOVING),
-    ] = None,
-    import_: Annotated[
-        Path | None,
-        READ,
-        typer.Option(
-            "--import",
-            metavar="FILE",
-            help="Add the labels of this file to the file of labels, and exit.",
-            rich_help_panel=MOVING,
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="FORMAT",
-            help=f"Format of --export or --import: {', '.join(MIGRATED)}; by default by the ending of the file name.",
-            rich_help_panel=MOVING,
-        ),
-    ] = None,
-    simulate: Annotated[
-        str | None,
-        READ,
-        typer.Option(metavar="DATA", help="Compare query strategies on this labelled data, and exit."),
-    ] = None,
-    labels: Annotated[int, typer.Option(min=20, help="Number of labels in each run of --simulate.")] = 500,
-    seeds: Annotated[int, typer.Option(min=2, help="Number of runs of each strategy with --simulate.")] = 10,
-    html: Html = None,
     as_json: AsJson = False,
-    *,
-    read_like: Callable[[list[str]], DataFile],
 ) -> None:
     """Label texts on a web page or in the terminal, while a model suggests labels and selects the next text.
 
     The same command continues an earlier session. To train on the labels: unnaive train labels.db -o MODEL.
 
-    unnaive label tickets/test.csv -o labels.db --classes billing,data,login
+    unnaive label demo/test.csv -o labels.db --class billing --class data --class login
     """
     from unnaive.curation.labelling.asking import Strategy
     from unnaive.curation.labelling.hints import read_hints
     from unnaive.curation.labelling.labelling_session import Labelling
     from unnaive.io.vectors.cached_vectors import read_vectors
 
-    word_vectors = read_vectors(vectors)
-    if simulate is not None:
-        from unnaive.apps.labelling.simulation import run_simulation
-
-        run_simulation(
-            read_like([simulate]),
-            labels=labels,
-            seeds=seeds,
-            seed=seed,
-            html=html,
-            as_json=as_json,
-            vectors=word_vectors,
-        )
-        return
-    keywords = None if hints is None else read_hints(hints)
-    record = open_record(source, output, split_list(classes or ""), multilabel=multilabel)
-    if export is not None or import_ is not None:
-        _move(record, export, import_, to)
-        return
+    vectors = read_vectors(word_vectors)
+    about = None if hints is None else read_hints(hints)
+    record = open_record(source, output, classes or [], multilabel=multilabel, who=who_labels(who), append=append)
+    if about is not None:
+        about.describe(record, who_labels(who))
+    place = (listen, port, certfile, keyfile)
     labelling = Labelling(
         record,
         strategy=Strategy(random_share=random_share, seed=seed),
-        hints=keywords,
+        hints=None if about is None else about.keywords,
         double=double,
         again=again,
-        vectors=word_vectors,
+        vectors=vectors,
     )
     if model is not None:
         start_from(labelling, model)
     if queue is not None:
         _queue(labelling, queue, who_labels(who))
     try:
-        if not status:
-            _run(labelling, who_labels(who), terminal=terminal, host=host, port=port)
+        _run(labelling, who_labels(who), terminal=terminal, place=place, people=person or [])
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; all answers are in {record.path}; continue with: unnaive label {record.path}"
@@ -209,9 +196,13 @@ def label(
         say_summary("\n".join(sentences(state)))
 
 
-def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
+def open_record(
+    source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool, who: str,
+    append: bool = False,
+) -> LabelRecord:  # fmt: skip
     """The record to continue, or a new one with the texts."""
-    from unnaive.curation.labelling.label_log import IMPORTED, LabelRecord, is_label_record
+    from unnaive.curation.labelling.label_log import LabelRecord
+    from unnaive.curation.labelling.record_tables import is_label_record
     from unnaive.workflows.feedback import Feedback
     from unnaive.workflows.source_fields import settle_fields
 
@@ -224,16 +215,21 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     if record_path is not None and record_path.is_file() and is_label_record(record_path):
         if output is not None and output != record_path:
             raise UnnaiveError(f"{record_path} is itself a file of labels; leave -o out to continue it")
-        return _reopened(LabelRecord(record_path), classes)
+        return _reopened(LabelRecord(record_path), classes, multilabel, who)
     if output is None:
+        if record_path is not None and record_path.exists():
+            raise UnnaiveError(
+                f"{record_path} is not a file of labels; to label its texts, name one with -o, such as: unnaive label "
+                f"{record_path} -o labels.db"
+            )
         raise UnnaiveError("no file of labels was named; add -o, such as: unnaive label texts.csv -o labels.db")
     if output.exists():
         record = LabelRecord(output)
         if source is not None:
-            texts, _, _ = read_unlabelled_texts(source)
-            if texts != record.texts():
-                raise UnnaiveError(f"{output} has labels of other texts than {source.name}; name another file")
-        return _reopened(record, classes)
+            if fields != record.fields():
+                raise UnnaiveError(f"{output} has documents with other fields than {source.name}; name another file")
+            _append(record, source, who, append=append)
+        return _reopened(record, classes, multilabel, who)
     if source is None:
         raise BadData(f"no file of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
     texts, names, given_labels = read_unlabelled_texts(source)
@@ -241,14 +237,45 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     multilabel = multilabel or bool(source.multilabel) or any(len(name) > 1 for name in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel, fields=fields)
     if given_labels:
-        record.add_many(IMPORTED, list(given_labels.items()), f"import {source.name}")
+        _add_given(record, given_labels, source.name)
     return record
 
 
-def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
+def _append(record: LabelRecord, source: DataFile, who: str, *, append: bool) -> None:
+    """Append the texts of a file that a record does not have; without `append` it must have all of them."""
+    texts, names, given_labels = read_unlabelled_texts(source)
+    known = set(record.texts())
+    new = [row for row, text in enumerate(texts) if text not in known]
+    if not new:
+        return
+    if not append:
+        raise UnnaiveError(
+            f"{record.path} has labels of other texts than {source.name}: {len(new):,} of its "
+            f"{count_noun(len(texts), 'text')} are new; add --append to append them, or name another file"
+        )
+    first = len(record)
+    record.append(who, [texts[row] for row in new], [names[row] for row in new])
+    labelled = {first + place: given_labels[row] for place, row in enumerate(new) if row in given_labels}
+    if labelled:
+        _add_given(record, labelled, source.name)
+    say_summary(f"{count_noun(len(new), 'text')} appended to {record.path}")
+
+
+def _add_given(record: LabelRecord, labels: dict[int, tuple[str, ...]], name: str) -> None:
+    """Add the labels that came with the texts."""
+    from unnaive.curation.labelling.label_log import IMPORTED, ImportedVote
+
+    record.add_many([ImportedVote(text, IMPORTED, "label", given) for text, given in labels.items()], f"import {name}")
+
+
+def _reopened(record: LabelRecord, classes: list[str], multilabel: bool, who: str) -> LabelRecord:
+    """An existing record, with further classes; whether it is multilabel was decided when it was made."""
+    if multilabel and not record.multilabel:
+        record.close()
+        raise UnnaiveError(f"{record.path} has one label for each text; leave --multilabel out, or name a new file")
     for name in classes:
         if name not in record.classes():
-            record.add(who_labels(None), "class", None, [name])
+            record.change_class(who, "class", [name])
     return record
 
 
@@ -297,17 +324,15 @@ def start_from(labelling: Labelling, path: Path) -> None:
     if fitted.token_rule is None or not fitted.probabilistic:
         raise UnnaiveError(f"{path} gives no probabilities, so labelling cannot start from it; train it "
                            "with --calibrate temperature")  # fmt: skip
-    pool = labelling.pool
-    scores = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
-    scores = np.maximum(scores, np.float32(-30))  # never certain
-    pool.prior_scores = {
-        str(name): np.ascontiguousarray(scores[:, column]) for column, name in enumerate(fitted.classes)
-    }
-    for name in pool.prior_scores:
-        pool.add_class(name)
-    if fitted.tells_novelty:
-        pool.novelty = fitted.novelty(pool.texts)
-    labelling.start_classes(list(pool.prior_scores))
+
+    def begin(pool: TextPool) -> dict[str, Any]:
+        scores = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
+        scores = np.maximum(scores, np.float32(-30))  # never certain
+        if fitted.tells_out_of_scope:
+            pool.novelty = fitted.out_of_scope_score(pool.texts)
+        return {str(name): np.ascontiguousarray(scores[:, column]) for column, name in enumerate(fitted.classes)}
+
+    labelling.start_from(begin)
 
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
@@ -320,33 +345,24 @@ def _queue(labelling: Labelling, path: Path, who: str) -> None:
     labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
 
 
-def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int | None) -> None:
+def _run(
+    labelling: Labelling, who: str, *, terminal: bool, place: tuple[str, int | None, Path | None, Path | None],
+    people: list[str],
+) -> None:  # fmt: skip
+    """Ask in the terminal, or serve the page at a place: the host, the port, the certificate and its key."""
     if terminal:
         from unnaive.apps.labelling.terminal import Terminal
 
         Terminal(labelling, who).run()
         return
     try:
-        from unnaive.apps.labelling.routes import serve_page
+        from unnaive.apps.common.web.running import ListenOptions
+        from unnaive.apps.labelling.page import serve_page
     except ImportError as problem:
         raise missing_extra(problem.name or "fastapi", "without --terminal, the page") from problem
-    serve_page(labelling, who, host=host, port=port)
-
-
-def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: str | None) -> None:
-    from unnaive.curation.labelling.moving import export_labels, import_labels
-
-    try:
-        if import_ is not None:
-            taken, unknown = import_labels(record, import_, to)
-            say_summary(f"{count_noun(taken, 'label')} imported from {import_}")
-            if unknown:
-                note(f"left out {count_noun(unknown, 'text')} of {import_} that the file of labels does not have")
-        if export is not None:
-            written = export_labels(record, export, to)
-            say_summary(f"{count_noun(written, 'labelled text')} written to {export}")
-    finally:
-        record.close()
+    host, port, certfile, keyfile = place
+    options = ListenOptions(host, port or 0, certfile, keyfile)
+    serve_page(labelling, who, options, usual=port is None, people=people)
 
 
 def describe_session(labelling: Labelling) -> dict[str, Any]:
@@ -356,7 +372,7 @@ def describe_session(labelling: Labelling) -> dict[str, Any]:
 
     labelling.sync()
     state = describe_record(labelling.record)
-    return state | Standing().look(labelling) | {"agreement": describe_agreement(labelling)}
+    return state | Standing().look(labelling) | describe_agreement(labelling)
 
 
 def sentences(status: dict[str, Any]) -> list[str]:
@@ -368,6 +384,8 @@ def sentences(status: dict[str, Any]) -> list[str]:
         lines.append(
             f"{' and '.join(pair['people'])} agree on {pair['same']} of {count_noun(pair['texts'], 'text')}{kappa}"
         )
+    if status["alpha"] is not None and len(status["people"]) > 2:
+        lines.append(f"all of them: Krippendorff's alpha {status['alpha']:.2f}")
     if sum(size > 0 for size in status["classes"].values()) > 1:
         lines.append(f"next: unnaive train {status['file']} -o my.model")
     elif status["labelled"]:

@@ -1,13 +1,13 @@
-"""`unnaive label --simulate`: learning curves of query strategies on labelled data, as a table, a page or JSON."""
+"""`unnaive label simulate`: learning curves of query strategies on labelled data, as a table, a page or JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import console, echo, plain_table, show_event
-from unnaive.apps.common.shared_options import make_output_folders
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
@@ -21,11 +21,10 @@ from unnaive.workflows.source_fields import settle_fields
 
 
 def run_simulation(
-    data: DataFile, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool,
+    data: DataFile, *, labels: int, seeds: int, seed: int, report: Sequence[Path] | None, as_json: bool,
     vectors: WordVectors | None = None,
 ) -> None:  # fmt: skip
     """Read the data, replay the labelling, and print the result; the plot goes to a page."""
-    make_output_folders([html])
     data, fields = settle_fields(data, Feedback(show_event))
     corpus = read_corpus(data, None, Feedback(show_event))
     pool, test = split_corpus(corpus, seed)
@@ -41,9 +40,9 @@ def run_simulation(
             rule=TokenRule(fields=fields),
         )
     summary = describe_curves(curves)
-    if html is not None:
-        write_page(curves, html, corpus.name)
-        summary["file"] = str(html)
+    for path in report or ():
+        write_page(curves, path, corpus.name)
+        summary["file"] = str(path)
     if as_json:
         echo(visible_json(summary))
         return

@@ -23,7 +23,7 @@ WAYS = {
     "uncertain": "the model is unsure", "explore": "unlike what was labelled",
     "novel": "unlike all classes of the model",
     "similar": "more like this", "search": "search result; / and Enter for all texts again", "queue": "from the list",
-    "second": "also labelled by another person", "undone": "undone",
+    "second": "also labelled by another person", "undone": "undone", "chosen": "chosen", "review": "to decide",
 }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ class Terminal:
         self.standing = Standing()
         self.ticked: set[str] = set()
         self.said = ""
+        self.asked_about = ""  # the new class that was named last; named once more, it is meant
 
     def run(self) -> None:
         """Ask until no text is left, the person quits, or stdin ends."""
@@ -197,7 +198,8 @@ class Terminal:
         if not words:
             return False
         if key == keys.NEW:
-            self.labelling.add_class(self.who, words)
+            again, self.asked_about = words == self.asked_about, words
+            self.labelling.add_class(self.who, words, alike=again)
             return self._take(shown, words)
         return self._take(shown, self._find_class(words))
 

@@ -1,14 +1,19 @@
-"""Agreement between people beyond chance: Cohen's kappa on the texts that two of them labelled."""
+"""Agreement between people beyond chance: Cohen's kappa of two people, and Krippendorff's alpha of all of them.
+
+Only answers that were given alone count: those of a reviewer, who saw the others, and labels that were given to many
+texts at once or imported, do not.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from unnaive.curation.labelling.label_log import IMPORTED, LabelRecord
+from unnaive.curation.labelling.label_log import BULK, LabelRecord
+from unnaive.curation.labelling.record_tables import DECIDED
 
 
 @dataclass(frozen=True)
@@ -44,15 +49,54 @@ def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> float | None:
     return None if expected >= 1 else (seen - expected) / (1 - expected)
 
 
-def agreements(record: LabelRecord) -> list[Agreement]:
-    """The agreement of every two annotators who labelled a text in common; a set of labels counts as one answer.
+def krippendorff_alpha(units: Iterable[Sequence[Any]]) -> float | None:
+    """Krippendorff's alpha (2011) for nominal values, 1 − D_o / D_e, of any number of people and missing answers.
 
-    Imported labels are left out.
+    units  the answers about each text; texts with fewer than two are left out
+
+    Each pair of answers about a text counts 1/(m − 1) of its m answers. D_o is the share of pairs that differ, D_e the
+    same for pairs drawn from all n answers, 1 − Σ_c n_c (n_c − 1) / (n (n − 1)). None without two different answers.
+
+    >>> round(krippendorff_alpha([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b", "b"]]), 3)   # D_o = 2/9, D_e = 1/2
+    0.556
     """
+    totals: Counter[Any] = Counter()
+    differ = 0.0
+    for values in units:
+        m = len(values)
+        if m >= 2:
+            counts = Counter(values)
+            totals += counts
+            differ += (m * m - sum(count * count for count in counts.values())) / (m - 1)
+    n = sum(totals.values())
+    if len(totals) < 2:
+        return None
+    expected = 1 - sum(count * (count - 1) for count in totals.values()) / (n * (n - 1))
+    return 1 - (differ / n) / expected
+
+
+def _own_labels(record: LabelRecord) -> dict[str, dict[int, tuple[str, ...]]]:
+    """The labels that each annotator gave alone, by text."""
     labels: dict[str, dict[int, tuple[str, ...]]] = {}
-    for text, who, kind, names in record.votes():
-        if kind == "label" and who != IMPORTED:
-            labels.setdefault(who, {})[text] = names
+    for answer in record.current_answers():
+        together = (answer.way or "").startswith((DECIDED, BULK, "import"))
+        if answer.kind == "label" and not together and answer.text is not None:
+            labels.setdefault(answer.who, {})[answer.text] = answer.labels
+    return labels
+
+
+def agreement_of_all(record: LabelRecord) -> float | None:
+    """Krippendorff's alpha of all annotators; a set of labels counts as one answer."""
+    units: dict[int, list[tuple[str, ...]]] = {}
+    for labels in _own_labels(record).values():
+        for text, names in labels.items():
+            units.setdefault(text, []).append(names)
+    return krippendorff_alpha(units.values())
+
+
+def agreements(record: LabelRecord) -> list[Agreement]:
+    """The agreement of every two annotators who labelled a text in common; a set of labels counts as one answer."""
+    labels = _own_labels(record)
     results = []
     for first, second in combinations(sorted(labels), 2):
         common = sorted(labels[first].keys() & labels[second].keys())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnknownName, choose
 from unnaive.base.types import Ids
 from unnaive.curation.labelling.label_model import LinearLearner
-from unnaive.curation.labelling.random_sample import RandomTexts, draw_random_texts, find_open
+from unnaive.curation.labelling.random_sample import RandomTexts, draw_appended_texts, draw_random_texts, find_open
 from unnaive.curation.labelling.texts_to_label import TextPool
 from unnaive.learning.score_methods import largest_columns
 
@@ -32,7 +32,7 @@ RECENT = 10  # the next text may not be a near duplicate of the last ten
 UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
 UNSURE_BAYES = 10  # the same for naive Bayes, whose smallest margins are mostly unusual texts
 NOVEL = 0.95  # texts less like the classes of a model than 95 % of its held-out texts are asked first, most novel first
-SAMPLE = 10_000  # random texts whose margins are computed
+SAMPLE = 10_000  # random texts of a larger pool whose margins are computed, the same until the next fit
 CANDIDATES = 50  # candidates compared with recent texts, best first
 
 
@@ -53,10 +53,15 @@ class Strategy:
     seed: int = 0
     sample: int = 0
 
-    def random_texts(self, n_texts: int) -> RandomTexts:
-        """The random texts to begin with, those reserved for measuring accuracy, and all others."""
+    def random_texts(self, *ends: int) -> RandomTexts:
+        """The random texts to begin with, those reserved for measuring accuracy, and all others.
+
+        ends  the number of texts, at first and after each time that some were appended
+        """
         share = self.random_share if self.way == "mixed" else 0.0
-        return draw_random_texts(n_texts, self.first, share, self.sample)
+        if len(ends) > 1:
+            return draw_appended_texts(ends, self.first, share, self.sample)
+        return draw_random_texts(ends[0], self.first, share, self.sample)
 
     def __post_init__(self) -> None:
         choose(["mixed", "random", "uncertain"], self.way, "way of asking")
@@ -104,7 +109,7 @@ def next_question(
         chosen = _pick(pool, left, -pool.ranking().margin[left], state.recent) if _any_known(pool) else int(left[0])
         return Question(chosen, "search")
     draw = np.random.default_rng([strategy.seed, state.number])
-    texts, closed = strategy.random_texts(len(pool)), frozenset(state.closed)
+    texts, closed = strategy.random_texts(*pool.ends), frozenset(state.closed)
     first, reserved = find_open(texts.first, closed), find_open(texts.reserved, closed)
     begins = state.number < strategy.first and not _has_start(pool)
     if strategy.way == "random" or (begins and first is not None) or not _any_known(pool):
@@ -124,9 +129,13 @@ def next_question(
         return Question(_pick(pool, left, -pool.ranking().top[left], state.recent), "explore")
     if learner is None or learner.model is None:
         return Question(_draw(pool, left, pool.ranking().margin[left], UNSURE_BAYES, state.recent, draw), "uncertain")
+    margins = None
     if len(left) > SAMPLE:
-        left = np.sort(draw.choice(left, SAMPLE, replace=False))
-    return Question(_draw(pool, left, learner.margins(left), UNSURE, state.recent, draw), "uncertain")
+        sample, sampled = learner.sampled_margins(SAMPLE, strategy.sample)
+        is_open = np.isin(sample, left, assume_unique=True)
+        left, margins = (sample[is_open], sampled[is_open]) if is_open.any() else (left[:SAMPLE], None)
+    margins = learner.margins(left) if margins is None else margins
+    return Question(_draw(pool, left, margins, UNSURE, state.recent, draw), "uncertain")
 
 
 def more_like(pool: TextPool, label: str, state: QuestionState) -> Question | None:

@@ -10,74 +10,39 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from unnaive.base.damage import RecordKind, find_sqlite_damage
 from unnaive.base.errors import BadData, count_noun
-from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import place_new
-from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, seal_new_rows
-from unnaive.curation.labelling.seals import TABLE as SEALS
+from unnaive.curation.labelling.class_names import ClassNames
+from unnaive.curation.labelling.record_tables import FORMAT, open_database, writing
+from unnaive.curation.labelling.seals import COLUMNS, seal_new_rows
 from unnaive.text.field import Field, Fields, read_fields
 
-FORMAT = 1
-ANSWERS = ("label", "skip", "flag")  # the answers that close a text for an annotator
-KINDS = (*ANSWERS, "reject", "class", "undo")
 RANDOM_WAYS = ("random", "measure")  # the ways in which a text is selected by chance
+BULK = "bulk"  # begins the way of texts that were labelled at once
 IMPORTED = "import"  # the annotator name of labels that came with the texts
 LEASE_SECONDS = 600  # a text shown to an annotator is not shown to others for this long
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS labelling (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS decisions (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL, text INTEGER REFERENCES texts,
-    labels TEXT NOT NULL, suggested TEXT, probability REAL, way TEXT, undoes INTEGER UNIQUE REFERENCES decisions
-) STRICT;
-CREATE INDEX IF NOT EXISTS decisions_by_text ON decisions (text);
-CREATE TABLE IF NOT EXISTS leases (text INTEGER PRIMARY KEY, who TEXT NOT NULL, until REAL NOT NULL) STRICT;
-CREATE VIEW IF NOT EXISTS votes AS
-    SELECT id, text, who, kind, labels FROM (
-        SELECT id, text, who, kind, labels, row_number() OVER (PARTITION BY text, who ORDER BY id DESC) AS place
-        FROM decisions AS one
-        WHERE kind IN ('label', 'skip', 'flag') AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id)
-    ) WHERE place = 1;
-CREATE VIEW IF NOT EXISTS final AS
-    SELECT text, labels, people FROM (
-        SELECT text, labels, count(*) AS people,
-            row_number() OVER (PARTITION BY text ORDER BY count(*) DESC, max(id) DESC) AS place
-        FROM votes WHERE kind = 'label' GROUP BY text, labels
-    ) WHERE place = 1;
-CREATE VIEW IF NOT EXISTS labels AS
-    SELECT texts.name AS id, texts.text AS text,
-        CASE (SELECT value FROM labelling WHERE name = 'multilabel')
-            WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
-    FROM final JOIN texts ON texts.id = final.text ORDER BY texts.id;
-CREATE VIEW IF NOT EXISTS all_texts AS
-    SELECT texts.name AS id, texts.text AS text,
-        CASE (SELECT value FROM labelling WHERE name = 'multilabel')
-            WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
-    FROM texts LEFT JOIN final ON texts.id = final.text ORDER BY texts.id;
-"""
 
 
 @dataclass(frozen=True)
 class RecordedAnswer:
     """A decision in the record.
 
-    kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new class) or "undo"
-    text         the index of the text, from 0; None for a new class
-    labels       the labels of the text, the rejected label, or the name of the new class
+    kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new class), "rename" (or
+                 merge), "drop", "describe", "guidelines", "texts" (appended) or "undo"
+    text         the index of the text, from 0; None for a decision about classes or several texts
+    labels       the labels of the text by their present names, the rejected label, the name of the new class, the old
+                 and the new name, the class and its description, or the first and the end of the appended texts
     suggested    the label that was most probable to the model, with its probability; None without a model. It was
                  shown as a suggestion, unless the text measures the model
     way          how the text was selected: "random", "measure" (random too, to measure the model), "uncertain",
-                 "novel", "explore", "similar", "search", …
+                 "novel", "explore", "similar", "search", "review" (a reviewer decides), "bulk 7" (with others), …
     undoes       the id of the decision that an undo takes back
     """
 
@@ -93,6 +58,16 @@ class RecordedAnswer:
     undoes: int | None = None
 
 
+class ImportedVote(NamedTuple):
+    """An answer from elsewhere: the text, the annotator, the kind of the answer, its labels, and its time if known."""
+
+    text: int
+    who: str
+    kind: str
+    labels: Sequence[str]
+    at: str = ""
+
+
 class AlreadyDecided(BadData):
     """The text was decided after it was shown, so the answer was not recorded."""
 
@@ -102,7 +77,7 @@ class LabelRecord:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._data = _connect(path)
+        self._data = open_database(path)
         self.multilabel = self.setting("multilabel") == "1"
 
     @classmethod
@@ -119,7 +94,8 @@ class LabelRecord:
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         part.unlink(missing_ok=True)
         try:
-            with closing(_connect(part, new=True)) as data, data:  # closing writes the write-ahead log into the file
+            # closing writes the write-ahead log into the file
+            with closing(open_database(part, new=True)) as data, data:
                 data.execute("BEGIN")
                 data.executemany(
                     "INSERT INTO texts VALUES (?, ?, ?)",
@@ -179,7 +155,7 @@ class LabelRecord:
         """
         at = _now()
         values = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
-        with transaction(self._data) as data:
+        with writing(self._data) as data:
             if seen is not None and text is not None and self.last_decision(text) > seen:
                 raise AlreadyDecided(self._describe_last(text))
             row_id = data.execute(
@@ -193,43 +169,115 @@ class LabelRecord:
             int(row_id or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
         )  # fmt: skip
 
-    def add_many(self, who: str, rows: Sequence[tuple[int, Sequence[str]]], way: str) -> None:
-        """Add imported labels as (text, labels), in one transaction."""
+    def change_class(self, who: str, kind: str, names: Sequence[str]) -> None:
+        """Add, rename, drop or describe a class, or set the guidelines: see `class_names.py`."""
+        with writing(self._data) as data:
+            if kind == "drop":
+                self._check_unused(*names)
+            data.execute(
+                "INSERT INTO decisions (at, who, kind, labels) VALUES (?, ?, ?, ?)",
+                (_now(), who, kind, json.dumps(list(names), ensure_ascii=False)),
+            )
+            seal_new_rows(data)
+            self._store_renamed()
+
+    def _check_unused(self, label: str) -> None:
+        answers = [answer for answer in self.standing() if answer.kind == "label" and label in answer.labels]
+        if answers:
+            used = count_noun(len(answers), "answer")
+            raise BadData(f"{used} gave the class {label!r}, so it cannot be deleted; merge it into another class")
+
+    def _store_renamed(self) -> None:
+        """Let the views use the present names of the classes; in the transaction that changes them."""
+        self._data.execute("DELETE FROM renamed")
+        self._data.executemany("INSERT INTO renamed VALUES (?, ?)", self.class_names().renamed.items())
+
+    def add_many(self, votes: Sequence[ImportedVote], way: str) -> None:
+        """Add imported answers, in one transaction."""
         at = _now()
-        with transaction(self._data) as data:
+        with writing(self._data) as data:
+            data.executemany(
+                "INSERT INTO decisions (at, who, kind, text, labels, way) VALUES (?, ?, ?, ?, ?, ?)",
+                [(vote.at or at, vote.who, vote.kind, vote.text, _labels_json(vote.labels), way) for vote in votes],
+            )
+            seal_new_rows(data)
+
+    def label_many(self, who: str, texts: Sequence[int], labels: Sequence[str]) -> None:
+        """Label many texts at once, in one transaction; one undo takes all of it back."""
+        at = _now()
+        with writing(self._data) as data:
+            number = int(data.execute("SELECT coalesce(max(id), 0) + 1 FROM decisions").fetchone()[0])
             data.executemany(
                 "INSERT INTO decisions (at, who, kind, text, labels, way) VALUES (?, ?, 'label', ?, ?, ?)",
-                [(at, who, text, _labels_json(labels), way) for text, labels in rows],
+                [(at, who, text, _labels_json(labels), f"{BULK} {number}") for text in texts],
+            )
+            seal_new_rows(data)
+
+    def append(self, who: str, texts: Sequence[str], names: Sequence[str]) -> None:
+        """Append texts, in one transaction; their ids continue where they are taken."""
+        with writing(self._data) as data:
+            first, taken = len(self), set(self.names())
+            rows = []
+            for row, (text, name) in enumerate(zip(texts, names, strict=True), start=first):
+                free = next(one for one in (name, str(row + 1), f"{name} ({row + 1})") if one not in taken)
+                taken.add(free)
+                rows.append((row, free, text))
+            data.executemany("INSERT INTO texts VALUES (?, ?, ?)", rows)
+            data.execute(
+                "INSERT INTO decisions (at, who, kind, labels) VALUES (?, ?, 'texts', ?)",
+                (_now(), who, json.dumps([str(first), str(first + len(rows))])),
             )
             seal_new_rows(data)
 
     def insert(self, rows: Sequence[Sequence[Any]]) -> None:
         """Copy decisions of another record with their ids, in one transaction; rows have all of COLUMNS in order."""
-        with transaction(self._data) as data:
+        with writing(self._data) as data:
             data.executemany(f"INSERT INTO decisions ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             seal_new_rows(data)
+            self._store_renamed()
 
     def undo(self, who: str) -> RecordedAnswer | None:
-        """Undo the last decision of an annotator that was not undone yet, and return it; None if there is none."""
-        with transaction(self._data) as data:
+        """Undo the last decision of an annotator that was not undone yet, and return it; None if there is none.
+
+        Texts that were labelled at once are undone at once.
+        """
+        standing = "coalesce(way, '') NOT LIKE 'import%' AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id)"
+        with writing(self._data) as data:
             row = data.execute(
-                f"SELECT {COLUMNS} FROM decisions AS one WHERE who = ? AND kind <> 'undo'"
-                " AND coalesce(way, '') NOT LIKE 'import%'"
-                " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id DESC LIMIT 1",
+                f"SELECT {COLUMNS} FROM decisions AS one WHERE who = ? AND kind NOT IN ('undo', 'texts')"
+                f" AND {standing} ORDER BY id DESC LIMIT 1",
                 (who,),
             ).fetchone()
             if row is None:
                 return None
-            data.execute(
+            together = [(row[0], row[4])]
+            if str(row[8]).startswith(f"{BULK} "):
+                together = data.execute(
+                    f"SELECT id, text FROM decisions AS one WHERE who = ? AND way = ? AND {standing}", (who, row[8])
+                ).fetchall()
+            gone = _decision(row, self.class_names().renamed)
+            data.executemany(
                 "INSERT INTO decisions (at, who, kind, text, labels, undoes) VALUES (?, ?, 'undo', ?, '[]', ?)",
-                (_now(), who, row[4], row[0]),
+                [(_now(), who, text, number) for number, text in together],
             )
             seal_new_rows(data)
-        return _decision(row)
+            if row[3] == "rename":
+                self._store_renamed()
+        return gone
 
     def lease(self, who: str, text: int, now: float) -> bool:
-        """Reserve a text for an annotator for ten minutes; False if another annotator has reserved it."""
-        with transaction(self._data) as data:
+        """Reserve a text for an annotator for ten minutes; False if another annotator has reserved it.
+
+        A reservation may be lost when the machine stops, so nobody waits until it is on disk.
+        """
+        self._data.execute("PRAGMA synchronous = NORMAL")
+        try:
+            return self._lease(who, text, now)
+        finally:
+            self._data.execute("PRAGMA synchronous = FULL")
+
+    def _lease(self, who: str, text: int, now: float) -> bool:
+        with writing(self._data) as data:
             taken = data.execute("SELECT who FROM leases WHERE text = ? AND until > ?", (text, now)).fetchone()
             if taken is not None and taken[0] != who:
                 return False
@@ -244,7 +292,7 @@ class LabelRecord:
 
     def release(self, who: str) -> None:
         """Give back the text that is reserved for an annotator."""
-        with transaction(self._data) as data:
+        with writing(self._data) as data:
             data.execute("DELETE FROM leases WHERE who = ?", (who,))
 
     # Reading.
@@ -255,8 +303,7 @@ class LabelRecord:
         return int(row.fetchone()[0] or 0)
 
     def _describe_last(self, text: int) -> str:
-        row = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id = ?", (self.last_decision(text),))
-        last = _decision(row.fetchone())
+        (last,) = self._read(f"SELECT {COLUMNS} FROM decisions WHERE id = ?", (self.last_decision(text),))
         labels = " and ".join(map(repr, last.labels)) or "with no label"
         did = {"label": f"labelled this text {labels}", "skip": "skipped this text", "flag": "flagged this text"}
         return (
@@ -266,16 +313,18 @@ class LabelRecord:
 
     def decisions(self, since: int = 0) -> list[RecordedAnswer]:
         """All decisions with an id above `since`, in order, including undone decisions and undos."""
-        rows = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
-        return [_decision(row) for row in rows]
+        return self._read(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
 
     def standing(self) -> list[RecordedAnswer]:
         """All decisions that were not undone, in order."""
-        rows = self._data.execute(
+        return self._read(
             f"SELECT {COLUMNS} FROM decisions AS one WHERE kind <> 'undo'"
             " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id"
         )
-        return [_decision(row) for row in rows]
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[RecordedAnswer]:
+        renamed: dict[str, str] = dict(self._data.execute("SELECT name, current FROM renamed").fetchall())
+        return [_decision(row, renamed) for row in self._data.execute(query, values)]
 
     def final(self) -> dict[int, tuple[str, ...]]:
         """The labels of every labelled text, as the view `labels` defines them."""
@@ -295,105 +344,41 @@ class LabelRecord:
         row = self._data.execute("SELECT labels FROM final WHERE text = ?", (text,)).fetchone()
         return None if row is None else tuple(json.loads(row[0]))
 
+    def current_answers(self) -> list[RecordedAnswer]:
+        """The current answer of each annotator on each text, by text and annotator."""
+        return self._read(f"SELECT {COLUMNS.removesuffix(', undoes')} FROM votes ORDER BY text, who")
+
     def votes(self) -> list[tuple[int, str, str, tuple[str, ...]]]:
         """The current answer of each annotator on each text: (text, who, kind, labels)."""
-        rows = self._data.execute("SELECT text, who, kind, labels FROM votes ORDER BY text, who")
-        return [(int(text), who, kind, tuple(json.loads(labels))) for text, who, kind, labels in rows]
+        return [(one.text or 0, one.who, one.kind, one.labels) for one in self.current_answers()]
+
+    def class_names(self) -> ClassNames:
+        """The initial classes and all that the decisions did to them."""
+        rows = self._data.execute(
+            "SELECT kind, labels FROM decisions AS one WHERE kind NOT IN ('undo', 'skip', 'flag', 'reject', 'texts')"
+            " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id"
+        )
+        initial = json.loads(self.setting("classes") or "[]")
+        return ClassNames.read(initial, ((kind, json.loads(labels)) for kind, labels in rows))
 
     def classes(self) -> list[str]:
-        """The initial classes, then added classes and the classes of labels in the order of the decisions."""
-        names = dict.fromkeys(json.loads(self.setting("classes") or "[]"))
-        for answer in self.standing():
-            if answer.kind in ("class", "label"):
-                names |= dict.fromkeys(answer.labels)
-        return list(names)
+        """The classes in order: the initial ones, then those of the decisions."""
+        return self.class_names().names
+
+    def text_ends(self) -> tuple[int, ...]:
+        """The number of texts at first, and after each time that texts were appended."""
+        rows = self._data.execute("SELECT labels FROM decisions WHERE kind = 'texts' ORDER BY id").fetchall()
+        appended = [json.loads(labels) for (labels,) in rows]
+        return (int(appended[0][0]) if appended else len(self), *(int(end) for _, end in appended))
 
 
-def is_label_record(path: Path) -> bool:
-    """Whether the file is a record of labels."""
-    try:
-        with path.open("rb") as file:
-            if not file.read(16).startswith(b"SQLite format 3"):
-                return False
-        data = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        try:
-            return data.execute("SELECT 1 FROM sqlite_master WHERE name = 'labelling'").fetchone() is not None
-        finally:
-            data.close()
-    except (OSError, sqlite3.Error):
-        return False
-
-
-def _kind(path: Path) -> RecordKind:
-    return RecordKind(
-        "a file of labels",
-        "nothing was changed",
-        "restore it from a copy, or save what can be read with: "
-        f"python -m unnaive.curation.labelling.recover {path} NEW.db",
-    )
-
-
-def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
-    if not new and not path.is_file():
-        raise BadData(f"no file of labels called {path}; make one with: unnaive label TEXTS -o {path}")
-    if not new and not is_label_record(path):
-        raise _kind(path).damage(path, "it has no table of labels")
-    try:
-        data = connect_durable(path)
-        if new:
-            data.executescript(TABLES + SEALS)
-        else:
-            _check_format(path, data)
-            _check_sound(data)
-            _check_seals(data)
-    except (sqlite3.DatabaseError, ValueError) as problem:
-        raise _kind(path).damage(path, problem) from problem
-    return data
-
-
-def _check_sound(data: sqlite3.Connection) -> None:
-    """Raise an error if the file is damaged or has impossible values."""
-    problem = find_sqlite_damage(data)
-    if problem is not None:
-        raise ValueError(problem)
-    ((number, first, last),) = data.execute("SELECT count(*), min(id), max(id) FROM texts").fetchall()
-    if number == 0 or (first, last) != (0, number - 1):
-        raise ValueError("texts are missing")
-    for _ in data.execute("SELECT name, text FROM texts"):
-        pass  # reading fails if a text is not UTF-8
-    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
-    odd = data.execute(
-        f"SELECT count(*) FROM decisions WHERE kind NOT IN ({kinds}) OR NOT json_valid(labels)"
-        " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
-    ).fetchone()[0]
-    if odd:
-        raise ValueError(f"{odd:,} decisions have impossible values")
-    settings = dict(data.execute("SELECT name, value FROM labelling"))
-    if settings.get("multilabel") not in ("0", "1") or not isinstance(
-        json.loads(settings.get("classes", "null")), list
-    ):
-        raise ValueError("its settings have impossible values")
-
-
-def _check_seals(data: sqlite3.Connection) -> None:
-    """Raise an error if a row does not match its hash."""
-    changed = find_changed_rows(data)
-    if changed:
-        raise ValueError(f"not what was written: {', '.join(changed)}")
-
-
-def _check_format(path: Path, data: sqlite3.Connection) -> None:
-    row = data.execute("SELECT value FROM labelling WHERE name = 'format'").fetchone()
-    if row is None or not str(row[0]).isdecimal() or int(row[0]) > FORMAT:
-        raise BadData(
-            f"{path} was written by a newer version of unnaive (this one reads up to format {FORMAT}); update with: "
-            "pip install --upgrade unnaive"
-        )
-
-
-def _decision(row: Sequence[Any]) -> RecordedAnswer:
-    number, at, who, kind, text, labels, *more = row
-    return RecordedAnswer(number, at, who, kind, text, tuple(json.loads(labels)), *more)
+def _decision(row: Sequence[Any], renamed: Mapping[str, str]) -> RecordedAnswer:
+    number, at, who, kind, text, stored, suggested, *more = row
+    labels = tuple(json.loads(stored))
+    if kind in ("label", "reject") and renamed:
+        labels = tuple(sorted({renamed.get(label, label) for label in labels}))
+        suggested = renamed.get(suggested, suggested)
+    return RecordedAnswer(number, at, who, kind, text, labels, suggested, *more)
 
 
 def _labels_json(labels: Sequence[str]) -> str:

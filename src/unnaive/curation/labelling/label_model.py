@@ -13,7 +13,7 @@ the first 10·k labelled texts. It depends only on the current labels, so an und
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,6 +91,7 @@ class LinearLearner:
         self._held_out: tuple[object, HeldOutTexts] | None = None
         self._temperature: tuple[object, Temperature] | None = None
         self._margins: tuple[LinearModel, Temperature, Floats] | None = None
+        self._sampled: tuple[LinearModel | None, Temperature, Ids, Floats] | None = None
 
     @property
     def model(self) -> LinearModel | None:
@@ -126,12 +127,10 @@ class LinearLearner:
 
         Multilabel: the classes with p > 1/2, which a temperature with an offset puts at another score than 0.
         """
+        line = None
         if self.pool.multilabel:
             line = self.temperature() if self.model is not None else Temperature(1.0)
-            above = scores > -line.offset * line.value
-            return [tuple(sorted(classes[c] for c in np.flatnonzero(row).tolist())) for row in above]
-        best, known = scores.argmax(axis=1), np.isfinite(scores.max(axis=1))
-        return [(classes[int(c)],) if is_known else () for c, is_known in zip(best, known, strict=True)]
+        return decide_labels(classes, scores, line)
 
     def predicted_labels(self, as_new: Ids | None = None) -> list[tuple[str, ...]]:
         """The predicted labels of every text of the pool; multilabel: those with p > 1/2.
@@ -148,6 +147,15 @@ class LinearLearner:
             return [()] * len(texts)
         scores = np.stack([pool.scores(index)[texts] for index in known], axis=1).astype(np.float64)
         return self.decide([pool.classes[index] for index in known], scores)
+
+    def predict_later(self) -> Callable[[], list[tuple[str, ...]]]:
+        """A function that gives `predicted_labels` of now, whatever is learnt before it is called, without a lock."""
+        model, documents = self.model, self.pool.documents
+        if model is None:
+            predicted = self.predicted_labels()
+            return lambda: predicted
+        line = self.temperature() if self.pool.multilabel else None
+        return lambda: decide_labels(model.classes, model.scores(documents), line)
 
     def temperature(self) -> Temperature:
         """The temperature that turns scores into calibrated probabilities."""
@@ -173,6 +181,15 @@ class LinearLearner:
         if self._margins is None or self._margins[0] is not model or self._margins[1] is not temperature:
             self._margins = (model, temperature, self._margins_of(model, self.pool.documents))
         return np.asarray(self._margins[2][texts])
+
+    def sampled_margins(self, number: int, seed: int) -> tuple[Ids, Floats]:
+        """Texts drawn at random, the same for everybody until the next fit, and their `margins` (number,)."""
+        model, temperature = self.model, self.temperature()
+        if self._sampled is None or self._sampled[0] is not model or self._sampled[1] is not temperature:
+            draw = np.random.default_rng([seed, len(self.pool.labels) // EVERY, 22])
+            texts = np.sort(draw.choice(len(self.pool), min(number, len(self.pool)), replace=False))
+            self._sampled = (model, temperature, texts, self.margins(texts))
+        return self._sampled[2:]
 
     def _margins_of(self, model: LinearModel, documents: Sparse) -> Floats:
         shares = self.temperature().probabilities("margin", model.scores(documents))
@@ -221,6 +238,17 @@ class LinearLearner:
             columns = columns[is_term]
             values, base = total[columns], base + more
         return explain_terms(self.pool, text, label, columns, values, base, probability, fields)
+
+
+def decide_labels(classes: Sequence[str], scores: Floats, line: Temperature | None) -> list[tuple[str, ...]]:
+    """The best class of each row of scores (n_docs, n_classes), or with `line` all classes whose p > 1/2."""
+    if line is not None:
+        above = scores > -line.offset * line.value
+        return [tuple(sorted(classes[c] for c in np.flatnonzero(row).tolist())) for row in above]
+    best = scores.argmax(axis=1)
+    best[~np.isfinite(scores[np.arange(len(scores)), best])] = len(classes)
+    answers: list[tuple[str, ...]] = [*((label,) for label in classes), ()]
+    return [answers[c] for c in best.tolist()]
 
 
 def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:

@@ -6,7 +6,6 @@ record, including answers of other processes, so that several processes on one r
 
 from __future__ import annotations
 
-import threading
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
+from unnaive.curation.labelling.ahead import Ahead, TextsAhead
 from unnaive.curation.labelling.asking import Question, QuestionState, Strategy, more_like, next_question
-from unnaive.curation.labelling.label_log import ANSWERS, IMPORTED, RANDOM_WAYS, LabelRecord, RecordedAnswer
-from unnaive.curation.labelling.label_model import LinearLearner
+from unnaive.curation.labelling.class_names import ClassNames
+from unnaive.curation.labelling.following import FollowedRecord
+from unnaive.curation.labelling.label_log import BULK, IMPORTED, RANDOM_WAYS, LabelRecord, RecordedAnswer
 from unnaive.curation.labelling.random_sample import sampled_texts
-from unnaive.curation.labelling.texts_to_label import TextPool
+from unnaive.curation.labelling.record_tables import ANSWERS, DECIDED
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explanation import Explanation
 from unnaive.text.sections import shown_record
-from unnaive.text.tokens import TokenRule
 
 DOUBLE_SHARE = 0.1  # share of questions that a second annotator answers too
 RETEMPER = 10  # labels between two fits of the temperature
@@ -62,7 +62,7 @@ class Shown:
         return None if self.suggested is None else self.probabilities.get(self.suggested)
 
 
-class Labelling:
+class Labelling(FollowedRecord):
     """A record, its pool, and the open questions; safe to use from several threads.
 
     double   share of questions that another annotator has answered already; agreement is measured on them
@@ -75,86 +75,15 @@ class Labelling:
         hints: Mapping[str, Sequence[str]] | None = None, double: float = DOUBLE_SHARE, again: bool = False,
         threads: int | None = None, vectors: WordVectors | None = None,
     ) -> None:  # fmt: skip
-        self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
-        rule = TokenRule(language=record.setting("language") or "en", fields=record.fields())
-        self._hinted = list(hints or {})
-        self.pool = TextPool(
-            record.texts(),
-            record.classes(),
-            rule=rule,
-            multilabel=record.multilabel,
-            hints=hints,
-            threads=threads,
-            vectors=vectors,
-        )
-        self.random_texts = self.strategy.random_texts(len(self.pool))
-        self.pool.reserve(self.random_texts.reserved.tolist())
-        self.learner = LinearLearner(self.pool)
-        self.names = record.names()
-        self.lock = threading.RLock()
-        self._seen = 0
-        self._standing: dict[int, RecordedAnswer] = {}
-        self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # annotator → text → last answer that was not undone
+        self.double, self.again = double, again
         self._open: dict[str, Question] = {}
         self._shown_to: dict[str, Shown] = {}  # annotator → the text as it was shown last
+        self._ahead, self._turned = TextsAhead(), dict[str, Ahead]()  # of an annotator: the next text; it, when open
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # labels at the last fit, of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # annotator → the class whose texts are shown
         self.among: dict[str, np.ndarray] = {}  # annotator → search results; only these are shown
-        self.sync()
-
-    # Following the record.
-
-    def sync(self) -> None:
-        """Read new decisions from the record, of this or another process."""
-        with self.lock:
-            new = self.record.decisions(self._seen)
-            if not new:
-                return
-            self._seen = new[-1].id
-            first_time = not self._standing
-            classes_changed = False
-            for answer in new:
-                gone = None
-                if answer.kind == "undo":
-                    gone = self._standing.pop(answer.undoes or 0, None)
-                else:
-                    self._standing[answer.id] = answer
-                known_classes = set(self.pool.classes)
-                classes_changed |= answer.kind in ("undo", "class") or not known_classes.issuperset(answer.labels)
-                self._follow_vote(answer, gone)
-            texts = dict.fromkeys(answer.text for answer in new if answer.text is not None)
-            final = self.record.final() if first_time or len(texts) > 100 else None
-            for text in texts:
-                labels = self.record.final_of(text) if final is None else final.get(text)
-                if labels != self.pool.labels_of(text):
-                    self.pool.set_labels(text, labels)
-            if classes_changed:
-                classes = self.record.classes()
-                self.pool.set_classes([*classes, *(answer for answer in self._hinted if answer not in classes)])
-
-    def _follow_vote(self, answer: RecordedAnswer, gone: RecordedAnswer | None) -> None:
-        text = answer.text
-        if text is None:
-            return
-        votes = self._votes.setdefault(answer.who, {})
-        if answer.kind in ANSWERS:
-            votes[text] = answer
-        elif gone is not None and gone.kind in ANSWERS:
-            votes.pop(text, None)
-            earlier = [
-                other for other in self._standing.values()
-                if other.text == text and other.who == answer.who and other.kind in ANSWERS
-            ]  # fmt: skip
-            if earlier:
-                votes[text] = earlier[-1]
-
-    def start_classes(self, classes: Sequence[str]) -> None:
-        """Add classes of keywords or of a model, which need not be in the record."""
-        self._hinted += [label for label in classes if label not in self._hinted]
-        self.pool.set_classes([
-            *self.pool.classes, *(label for label in self._hinted if label not in self.pool.classes)
-        ])  # fmt: skip
+        super().__init__(record, strategy=strategy, hints=hints, threads=threads, vectors=vectors)
 
     def follow_queue(self, who: str, texts: Sequence[int]) -> None:
         """Show these texts in this order, labelled or not."""
@@ -167,37 +96,97 @@ class Labelling:
         with self.lock:
             self.sync()
             question = self._open.get(who)
+            turned = self._turned.pop(who, None)  # shown once as it was chosen: that is what the annotator sees
             if question is None or not self._still_open(who, question):
                 question = self._choose(who)
                 if question is None:
                     self._open.pop(who, None)
                     return None
                 self._open[who] = question
-            self._shown_to[who] = self._shown(who, question)
+            if turned is not None and turned.question is question and self._is_current(turned):
+                self._shown_to[who] = turned.shown
+            else:
+                self._shown_to[who] = self._shown(who, question)
             return self._shown_to[who]
 
+    def show_ahead(self, who: str, after: int) -> Shown | None:
+        """The text that follows the present one, `after`; None if there is none, or if `after` is not open.
+
+        It is shown as it is here when the present text was answered. Others get it before, if nothing else is left.
+        """
+        with self.lock:
+            self.sync()
+            present, ahead = self._open.get(who), self._ahead.get(who)
+            if present is None or present.text != after:
+                return None
+            taken = set(self.record.leased(who, time.time()))
+            if ahead is None or ahead.after != after or ahead.question.text in taken or not self._is_current(ahead):
+                self._ahead.drop(who)
+                question = self._find(who, taken | self._ahead.of_others(who), after)
+                if question is None:
+                    return None
+                shown = self._shown(who, question)
+                ahead = Ahead(after, question, shown, tuple(self.pool.classes), len(self.pool))
+                self._ahead.put(who, ahead)
+            return ahead.shown
+
+    def _is_current(self, ahead: Ahead) -> bool:
+        """Whether neither the text nor the classes changed since a text was chosen ahead."""
+        same = ahead.classes == tuple(self.pool.classes) and ahead.n_texts == len(self.pool)
+        return same and self.record.last_decision(ahead.question.text) == ahead.shown.seen
+
+    def _close(self, who: str, answered: int | None = None) -> None:
+        """End the present question; once it was answered, the text chosen ahead is the next one."""
+        self._open.pop(who, None)
+        self._turned.pop(who, None)
+        if answered is None:
+            self._ahead.drop(who)
+            return
+        ahead = self._ahead.take(who, answered)
+        if ahead is not None and ahead.question.way != "second" and self._second_is_due(who):
+            return  # others have labelled texts since it was chosen
+        if ahead is not None and self._is_current(ahead) and self._holds(who, ahead.question.text):
+            self._open[who], self._turned[who] = ahead.question, ahead
+
+    def _second_is_due(self, who: str) -> bool:
+        """Whether the next question is one that another annotator has answered."""
+        votes = self.votes.get(who, {})
+        seed = self._strategy_of(who).seed
+        closed = votes.keys() | self.record.leased(who, time.time())
+        return who not in self._queues and self._second(who, closed, len(votes), seed) is not None
+
+    def _strategy_of(self, who: str) -> Strategy:
+        return replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
+
     def _still_open(self, who: str, question: Question) -> bool:
-        again = question.way in ("undone", "chosen", "second", "queue")
+        again = question.way in ("undone", "chosen", "second", "queue", DECIDED)
         return again or (self.pool.labels_of(question.text) is None and self._holds(who, question.text))
 
     def _holds(self, who: str, text: int) -> bool:
         return self.record.lease(who, text, time.time())
 
     def _choose(self, who: str) -> Question | None:
-        leased = set(self.record.leased(who, time.time()))
-        while True:  # ends, since `_find` excludes the texts of `leased`, which grows
-            question = self._find(who, leased)
+        leased, ahead = set(self.record.leased(who, time.time())), self._ahead.of_others(who)
+        while True:  # ends, since `_find` excludes the texts of `leased`, which grows, and `ahead` is emptied once
+            question = self._find(who, leased | ahead)
+            if question is None and ahead:
+                ahead = set()  # nothing else is left
+                continue
             if question is None or self._holds(who, question.text):
                 return question
             leased.add(question.text)  # another process reserved it in the meantime
 
-    def _find(self, who: str, leased: set[int]) -> Question | None:
-        votes = self._votes.get(who, {})
+    def _find(self, who: str, leased: set[int], after: int | None = None) -> Question | None:
+        """The next question; with `after`, the one that follows when that text is answered."""
+        votes = self.votes.get(who, {})
         mine = {text for text, answer in votes.items() if not (self.again and answer.kind == "skip")}
+        present = set() if after is None else {after}
+        mine |= present
+        number = len(votes.keys() | present)
         closed = {*self.pool.labels, *self.pool.measured, *mine, *leased}
         recent = [answer.text for answer in list(votes.values())[-10:] if answer.text is not None]
-        state = QuestionState(closed, recent, len(votes), self.among.get(who))
-        strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
+        state = QuestionState(closed, [*recent, *present], number, self.among.get(who))
+        strategy = self._strategy_of(who)
         if who in self._queues:
             waiting = (text for text in self._queues[who] if text not in mine and text not in leased)
             return next((Question(text, "queue") for text in waiting), None)
@@ -210,7 +199,7 @@ class Labelling:
 
     def _second(self, who: str, closed: set[int], number: int, seed: int) -> Question | None:
         """Sometimes a text that one other annotator has labelled; never one of `closed`."""
-        others = [votes for name, votes in self._votes.items() if name != who and name != IMPORTED]
+        others = [votes for name, votes in self.votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
         draw = np.random.default_rng([seed, number, 2])
@@ -239,7 +228,7 @@ class Labelling:
         left = [label for label in probabilities if label not in rejected]
         if not left and not blind:
             left = [label for label in self.pool.classes if label not in rejected][:1] if rejected else []
-        before = self._votes.get(who, {}).get(text)
+        before = self.votes.get(who, {}).get(text)
         ticked = tuple(label for label, share in probabilities.items() if share >= 0.5 and label not in rejected)
         if before is not None and before.kind == "label":
             ticked = before.labels
@@ -277,7 +266,7 @@ class Labelling:
 
     def why_done(self, who: str) -> str:
         """Why there is no text to show, in a sentence."""
-        votes = self._votes.get(who, {})
+        votes = self.votes.get(who, {})
         skipped = sum(answer.kind == "skip" for answer in votes.values())
         if who in self.among or who in self.wish:
             return "no text of this kind is left; leave the search to continue with the others"
@@ -298,6 +287,8 @@ class Labelling:
         seen  the last decision on the text when it was shown; AlreadyDecided is raised if there is a later one
         """
         with self.lock:
+            self.sync()
+            labels = [self.class_names.current(label) for label in labels]  # as it is called now
             self._check(text, kind, labels)
             last = self._shown_to.get(who)
             shown = last if last is not None and last.text == text else None
@@ -308,20 +299,23 @@ class Labelling:
                 who, kind, text, labels, suggested=suggested, probability=probability,
                 way=shown.way if shown else "chosen", seen=seen,
             )  # fmt: skip
-            if kind != "reject":
-                self._open.pop(who, None)
             self.sync()
+            if kind != "reject":
+                self._close(who, answered=text)
             return decision
 
     def leave(self, who: str) -> None:
         """Give back the text that is shown to an annotator, so that others can have it."""
         with self.lock:
-            self._open.pop(who, None)
+            self._close(who)
             self.record.release(who)
 
-    def _check(self, text: int, kind: str, labels: Sequence[str]) -> None:
+    def _check_text(self, text: int) -> None:
         if not 0 <= text < len(self.pool):
             raise BadData(f"there is no text number {text}; there are {len(self.pool)}")
+
+    def _check(self, text: int, kind: str, labels: Sequence[str]) -> None:
+        self._check_text(text)
         if kind not in (*ANSWERS, "reject"):
             raise BadData(f"no answer is called {kind!r}; there are label, skip, flag and reject")
         if kind == "label" and not self.pool.multilabel and len(set(labels)) != 1:
@@ -330,16 +324,28 @@ class Labelling:
         if unknown:
             raise BadData(f"no class is called {unknown[0]!r}; add it first")
 
-    def add_class(self, who: str, label: str) -> None:
-        """Add a class."""
+    def add_class(self, who: str, label: str, *, alike: bool = False) -> None:
+        """Add a class; one that is spelt much like another is an AlikeClass error without `alike`."""
         label = label.strip()
         with self.lock:
             self.sync()
-            if not label:
-                raise BadData("a class needs a name; give at least one character")
-            if label in self.pool.classes:
-                raise BadData(f"there is a class called {label!r} already")
-            self.record.add(who, "class", None, [label])
+            ClassNames(self.pool.classes, self.class_names.renamed).check_new(label, alike=alike)
+            self.record.change_class(who, "class", [label])
+            self.sync()
+
+    def change_class(self, who: str, kind: str, *names: str, merge: bool = False) -> None:
+        """Rename, drop or describe a class, or set the guidelines; with `merge`, a class may get the name of another.
+
+        kind, names  "rename", old and new name; "drop", name; "describe", name and words; "guidelines", words
+        """
+        with self.lock:
+            self.sync()
+            names = tuple(name.strip() for name in names)
+            if kind == "rename":
+                self.class_names.check_rename(*names, merge=merge)
+            elif kind in ("drop", "describe") and names[0] not in self.class_names.names:
+                raise BadData(f"no class is called {names[0]!r}")
+            self.record.change_class(who, kind, names)
             self.sync()
 
     def undo(self, who: str) -> RecordedAnswer | None:
@@ -348,18 +354,47 @@ class Labelling:
             self.sync()
             gone = self.record.undo(who)
             self.sync()
-            if gone is not None and gone.text is not None:
+            self._ahead.drop(who)
+            if gone is not None and gone.text is not None and not (gone.way or "").startswith(BULK):
                 self._open[who] = Question(gone.text, gone.way or "undone")
                 if gone.way is None or self.pool.labels_of(gone.text) is not None:
                     self._open[who] = Question(gone.text, "undone")
             return gone
+
+    def open_text(self, who: str, text: int, *, decide: bool = False) -> None:
+        """Show a text that was answered before, to be corrected, or with `decide`, to be decided by a reviewer."""
+        with self.lock:
+            self.sync()
+            self._check_text(text)
+            self._close(who)
+            self.record.release(who)
+            self._open[who] = Question(text, DECIDED if decide else "chosen")
+
+    def answers_about(self, text: int) -> list[RecordedAnswer]:
+        """The current answer of each annotator about a text, in the order of time."""
+        with self.lock:
+            answers = [votes[text] for votes in self.votes.values() if text in votes]
+            return sorted(answers, key=lambda answer: answer.id)
+
+    def label_many(self, who: str, texts: Sequence[int], labels: Sequence[str]) -> int:
+        """Label texts at once, all but those that measure the model; one undo takes it back. Return their number."""
+        with self.lock:
+            self.sync()
+            for text in texts:
+                self._check(text, "label", labels)
+            chosen = [text for text in texts if text not in self.pool.reserved]
+            if not chosen:
+                raise BadData("none of these texts can be labelled at once: all of them measure the model")
+            self.record.label_many(who, chosen, labels)
+            self.sync()
+            return len(chosen)
 
     def look_for(self, who: str, label: str | None = None, words: str | None = None) -> int:
         """Show only texts most similar to a class, only texts with these words, or all texts; return their number."""
         with self.lock:
             self.wish.pop(who, None)
             self.among.pop(who, None)
-            self._open.pop(who, None)
+            self._close(who)
             if words:
                 self.among[who] = self.pool.search(words)
                 return len(self.among[who])
@@ -372,7 +407,7 @@ class Labelling:
     def summary(self, who: str) -> dict[str, Any]:
         """The progress of the labelling, as JSON values."""
         with self.lock:
-            votes = self._votes.get(who, {})
+            votes = self.votes.get(who, {})
             kinds = [answer.kind for answer in votes.values()]
             return {
                 "texts": len(self.pool), "labelled": self.pool.n_labelled, "by_you": kinds.count("label"),
@@ -382,7 +417,7 @@ class Labelling:
     def sample(self) -> list[int]:
         """The labelled texts of the random sample on which accuracy is measured."""
         with self.lock:
-            decided = set(self.pool.measured).union(*self._votes.values())
+            decided = set(self.pool.measured).union(*self.votes.values())
             return sampled_texts(self.random_texts.reserved, decided, self.pool.measured)
 
     def random_predictions(self) -> list[tuple[RecordedAnswer, bool]]:
@@ -400,6 +435,17 @@ class Labelling:
                 for answer in asked
                 if answer.suggested is not None and not self.pool.multilabel
             ]
+
+    def asked_predictions(self) -> list[bool]:
+        """Whether the suggestion was right, for each text that was not drawn at random and shown with a suggestion."""
+        with self.lock:
+            rejected = {(one.who, one.text) for one in self._standing.values() if one.kind == "reject"}
+            return [
+                answer.labels == (answer.suggested,) and (answer.who, answer.text) not in rejected
+                for answer in self._standing.values()
+                if answer.kind == "label" and answer.suggested is not None and not self.pool.multilabel
+                and answer.way not in (*RANDOM_WAYS, DECIDED) and answer.text not in self.pool.reserved
+            ]  # fmt: skip
 
     def label_ids(self) -> list[int]:
         """The ids of all labelling decisions that were not undone, in order."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,35 @@ def draw_random_texts(n_texts: int, n_first: int, share: float, seed: int = 0) -
     order.setflags(write=False)
     n_reserved = round(share * max(0, n_texts - n_first))
     return RandomTexts(*np.split(order, [min(n_first, n_texts), min(n_first, n_texts) + n_reserved]))
+
+
+@lru_cache(maxsize=8)
+def draw_appended_texts(ends: tuple[int, ...], n_first: int, share: float, seed: int = 0) -> RandomTexts:
+    """The random order of texts that came in several parts; `ends` has the number of texts after each.
+
+    `share` of each part is reserved. The reserved texts of a part get random places among the earlier ones, so that the
+    first texts of the order without a gap are still a random sample of all parts: accuracy is measured again once the
+    new texts among them have their labels.
+
+    >>> [len(texts) for texts in draw_appended_texts((120, 220), 20, 0.1)]
+    [20, 20, 180]
+    """
+    texts = draw_random_texts(ends[0], n_first, share, seed)
+    for start, end in pairwise(ends):
+        draw = np.random.default_rng([seed, end, 21])
+        appended = start + draw.permutation(end - start)
+        reserved, others = np.split(appended, [round(share * len(appended))])
+        texts = RandomTexts(texts.first, _mix(texts.reserved, reserved, draw), _mix(texts.others, others, draw))
+    return texts
+
+
+def _mix(earlier: Ids, later: Ids, draw: np.random.Generator) -> Ids:
+    """Both sequences in one, each in its own order, all mixtures equally likely."""
+    is_later = draw.permutation(len(earlier) + len(later)) >= len(earlier)
+    mixed: Ids = np.empty(len(is_later), np.int64)
+    mixed[~is_later], mixed[is_later] = earlier, later
+    mixed.setflags(write=False)
+    return mixed
 
 
 def find_open(texts: Iterable[int], closed: Collection[int]) -> int | None:

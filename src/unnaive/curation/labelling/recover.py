@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
-from unnaive.curation.labelling.label_log import KINDS, LabelRecord
+from unnaive.curation.labelling.label_log import LabelRecord
+from unnaive.curation.labelling.record_tables import KINDS
 from unnaive.curation.labelling.seals import COLUMNS, is_as_written
 from unnaive.text.field import Fields, read_fields
 
@@ -65,9 +66,18 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
         multilabel=settings["multilabel"] == "1", language=settings["language"] or "en",
         fields=_fields(settings["fields"]),
     )  # fmt: skip
-    record.insert([(*row[:4], None if row[4] is None else new_number[row[4]], *row[5:]) for row in readable])
+    record.insert([_renumbered(row, new_number) for row in readable])
     record.close()
     return Recovered(len(texts), len(readable), lost_texts, lost + len(decisions) - len(readable))
+
+
+def _renumbered(row: Any, new_number: Mapping[int, int]) -> tuple[Any, ...]:
+    """A decision with the numbers that its texts have in the new record."""
+    number, at, who, kind, text, labels, *more = row
+    if kind == "texts":
+        ends = [sum(old < int(end) for old in new_number) for end in json.loads(labels)]
+        labels = json.dumps([*map(str, ends)])
+    return number, at, who, kind, None if text is None else new_number[text], labels, *more
 
 
 def _rows(
@@ -94,7 +104,16 @@ def _highest(data: sqlite3.Connection, table: str, first: int) -> int:
         row = data.execute(f"SELECT max(id) FROM {table}").fetchone()
         return 0 if row[0] is None else min(int(row[0]) + 1 - first, MOST)
     except (sqlite3.Error, TypeError, ValueError):
-        return _search_highest(data, table)
+        return max(_search_highest(data, table), _highest_sealed(data, table) + 1 - first)
+
+
+def _highest_sealed(data: sqlite3.Connection, table: str) -> int:
+    """The highest id with a hash: the last page of a table may be the one that cannot be read."""
+    try:
+        row = data.execute("SELECT max(id) FROM seals WHERE part = ?", (table,)).fetchone()
+        return -1 if row[0] is None else min(int(row[0]), MOST - 1)
+    except (sqlite3.Error, TypeError, ValueError):
+        return -1
 
 
 def _search_highest(data: sqlite3.Connection, table: str) -> int:

@@ -68,6 +68,7 @@ class TextPool:
         vectors: WordVectors | None = None,
     ) -> None:  # fmt: skip
         self.texts, self.multilabel, self.beta = texts, multilabel, beta
+        self.ends: tuple[int, ...] = (len(texts),)  # the number of texts, at first and after each time some were added
         self.rule = (rule or TokenRule()).without_vectors()
         self._counter = TextCounter(self.rule, threads=threads)
         self.X = _presence(self._counter.count(texts, grow=True))
@@ -80,7 +81,8 @@ class TextPool:
         self.labels: dict[int, tuple[str, ...]] = {}
         self.reserved: frozenset[int] = frozenset()
         self.measured: dict[int, tuple[str, ...]] = {}
-        self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
+        self._hints: dict[str, Floats] = {}
+        self.set_hints(hints or {})
         self._idf = 1 + log((len(self) + 1) / (df + 1))
         self._in_one_text = df == 1
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
@@ -361,6 +363,10 @@ class TextPool:
         wanted = np.zeros(self.X.shape[1], np.float32)
         wanted[ids] = 1
         return np.flatnonzero(self.X @ wanted == len(ids)).astype(np.int64)
+
+    def set_hints(self, hints: Mapping[str, Sequence[str]]) -> None:
+        """Set the keywords of each class."""
+        self._hints = {label: self._hint_counts(words) for label, words in hints.items()}
 
     def _hint_counts(self, words: Sequence[str]) -> Floats:
         """Keywords as counts of pseudo-documents (n_terms,); keywords that no text has are ignored."""

@@ -80,14 +80,24 @@ class Stability:
 
     def look(self, learner: LinearLearner) -> None:
         """Compare the predictions with those of ten labels ago; do nothing if the model has learnt fewer since."""
+        step = self.begin(learner)
+        if step is not None:
+            self.finish(step, learner.predicted_labels())
+
+    def begin(self, learner: LinearLearner) -> tuple[int, int] | None:
+        """The number of labels and of those that were learnt, if they are to be compared; otherwise None."""
         labelled = learner.pool.n_labelled
         learnt = len(learner.pool.labels) // EVERY * EVERY  # the model is fitted again every ten labels that it learns
         if self._last is not None and learnt <= self._last[0]:
             if learnt < self._last[0]:  # labels were undone
                 self._last = None
                 self.comparisons = [entry for entry in self.comparisons if entry.labels <= labelled]
-            return
-        now = learner.predicted_labels()
+            return None
+        return labelled, learnt
+
+    def finish(self, step: tuple[int, int], now: list[tuple[str, ...]]) -> None:
+        """Compare the predictions of a step with those of the step before."""
+        labelled, learnt = step
         if self._last is not None:
             before = self._last[1]
             kappa = cohen_kappa(before, now)

@@ -1,6 +1,7 @@
 // The labelling page: one text at a time, a key for every answer. The service chooses the next text.
 
 import { ask } from "./api.js";
+import { describe, isLabelling, open, setPerson, setUp } from "./project.js";
 import { begin, isOpen } from "./session.js";
 import { by, count, make, mark, percent, say, watched } from "./shown.js";
 
@@ -8,34 +9,60 @@ const WAYS = { random: "Drawn at random.",
   measure: "Drawn at random to measure the model, so there is no suggestion.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
   novel: "Unlike all classes of the model.",
   similar: "More like this.", search: "Search result; search for nothing to see all texts again.", undone: "Undone.",
-  second: "Also labelled by another person, so there is no suggestion.", queue: "From the list." };
+  second: "Also labelled by another person, so there is no suggestion.", queue: "From the list.",
+  chosen: "Chosen from the list.", review: "To decide: your answer is the label of this text." };
 
 let view = null;
 let ticked = new Set();
 let busy = false;
 let pending = []; // keys pressed while an answer is under way; they are for the next text
+let ahead = null; // the next text, fetched while the present one is read
+let early = null; // the view with the next text, on the screen while an answer is under way
 let lookedAt = -1; // number of labels at the last progress check
 let byTab = false; // whether the focus was moved with Tab; only then do Enter and space press the focused button
 let named = false; // whether the name was just typed; Enter then confirms the name, and labels nothing
+let alike = null; // the new class that was asked about, since it is spelt much like another
 let shownAs = null; // the name that the text was shown to
 
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
 
-async function send(path, body = {}) {
+async function send(path, body = {}, next = null) { // with the text to show meanwhile
   busy = true;
   let found = null;
+  const before = view;
+  ahead = null;
+  early = next && { ...view, ...next };
+  if (early) { view = early; drawNext(); }
   try {
     found = await ask(`/label/${path}`, { who: who(), ...body });
     say("");
   } catch (problem) {
     pending = [];
     say(problem.message);
-    if (problem.status === 409) found = await ask("/label/next", { who: who() }).catch(() => null); // decided elsewhere
+    if (early) found = before; // the text that was not answered is on the screen again
+    if (problem.status === 409) found = await ask("/label/next", { who: who() }).catch(() => before); // decided elsewhere
   }
+  if (early && found && asked(early) !== asked(found)) pending = []; // they were for a text that somebody else has now
+  early = null;
   busy = false;
   if (found) show(found);
   if (pending.length) press(pending.shift());
+}
+
+const asked = ({ text, keys }) => JSON.stringify(text && [text.number, text.seen, text.suggested, text.ticked, keys]);
+
+async function fetchAhead() {
+  const present = view;
+  if (!present.text) return;
+  const found = await ask("/label/ahead", { who: who(), after: present.text.number }).catch(() => null);
+  if (found && found.text && view === present && !busy) ahead = found;
+}
+
+function drawNext() { // the next text, before the present answer is recorded
+  ticked = new Set(view.text.ticked);
+  draw(view.text);
+  if (isLabelling() && !(document.activeElement instanceof HTMLInputElement)) focusText();
 }
 
 function show(found) {
@@ -52,7 +79,8 @@ function show(found) {
   by("more").setAttribute("aria-pressed", String(Boolean(found.looking.label)));
   for (const id of ["accept", "reject", "skip", "flag"]) by(id).disabled = !found.text;
   if (found.text) draw(found.text);
-  if (!(document.activeElement instanceof HTMLInputElement)) focusText();
+  if (isLabelling() && !(document.activeElement instanceof HTMLInputElement)) focusText();
+  if (!pending.length) fetchAhead();
 }
 
 function focusText() {
@@ -66,7 +94,6 @@ async function look(labelled) { // progress, every ten labels, after the text is
   lookedAt = labelled;
   const found = await ask("/label/standing").catch(() => null); // the next answer reports if the service is down
   if (found && found.outlook) drawCurve(found.outlook.curve, labelled);
-  if (found) by("stopping").textContent = found.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
 }
 
 function drawCurve(points, now) { // mean accuracy with a band; a line marks the current number of labels
@@ -105,6 +132,8 @@ function draw(one) {
   }));
   if (!one.marked.some(([words]) => words.trim())) by("text").replaceChildren(make("i", {}, "(an empty text)"));
   by("text").scrollTop = 0;
+  by("votes").hidden = !one.answers.length;
+  by("votes").replaceChildren(...one.answers.map((answer) => make("li", {}, describe(answer))));
   drawClasses(one);
 }
 
@@ -155,7 +184,9 @@ function drawFound() { // the classes that match what was typed, the first of wh
 }
 
 function answer(kind, labels = []) {
-  if (text()) send("answer", { text: text().number, seen: text().seen, kind, labels });
+  if (!text()) return;
+  const next = kind !== "reject" && ahead && ahead.after === text().number ? { text: ahead.text, keys: ahead.keys } : null;
+  send("answer", { text: text().number, seen: text().seen, kind, labels }, next);
 }
 
 function give(label) {
@@ -185,14 +216,16 @@ function more() {
 
 const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),
   Backspace: () => send("undo"), m: more, n: () => by("class-name").focus(), "/": () => by("search-words").focus(),
-  ":": () => !by("find-form").hidden && by("find").focus() };
+  ":": () => !by("find-form").hidden && by("find").focus(), b: () => open("answers"), g: () => open("classes"), p: () => open("progress") };
+const isAnswer = (key) => ["a", "Enter", " ", "f"].includes(key) || (!(key in ACTIONS) && !view.multilabel);
 const PRESSABLE = "button, a, summary";
 
 // What a key does, now or, while an answer is under way, for the next text. Where the number keys change with the text,
-// they are for a text that has been seen.
+// are for a text that has been seen: the next one, until it is answered too.
 function press(key) {
   if (busy) {
-    if (!view || key in ACTIONS || view.classes.length <= Object.keys(view.keys).length) pending.push(key);
+    const fixed = !view || view.classes.length <= Object.keys(view.keys).length;
+    if (key in ACTIONS || fixed || (early && !pending.some(isAnswer))) pending.push(key);
     return;
   }
   const label = view && view.keys[key];
@@ -205,6 +238,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Tab") byTab = true;
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
   if (by("inside").hidden) return;
+  if (event.key === "Escape" && !isLabelling()) { open("label"); return; }
+  if (!isLabelling()) return;
   if (event.target.tagName === "INPUT") {
     if (event.key === "Escape") focusText();
     return;
@@ -238,7 +273,8 @@ by("find-form").addEventListener("submit", (event) => {
 by("class-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const label = by("class-name").value.trim();
-  await send("class", { label });
+  await send("class", { label, alike: label === alike });
+  alike = by("status").textContent.includes("spelt much like") ? label : null; // adding it once more says that it is meant
   if (view && view.classes.includes(label)) { by("class-name").value = ""; focusText(); }
 });
 by("search-form").addEventListener("submit", (event) => {
@@ -267,12 +303,15 @@ function remembered() {
   }
 }
 
+setUp({ who, view: () => view, show, focusText, refresh: () => send("next") });
 await begin(async () => {
   by("inside").hidden = by("who-choice").hidden = !isOpen();
   if (!isOpen()) return;
   if (!by("who").value) {
     const found = await watched(() => ask("/label/who"));
-    by("who").value = remembered() || (found ? found.who : "");
+    by("who").value = (found && found.fixed ? "" : remembered()) || (found ? found.who : "");
+    by("who").readOnly = Boolean(found && found.fixed);
+    if (found) setPerson(found);
   }
   await send("next");
 });
