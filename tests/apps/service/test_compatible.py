@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
+from unnaive.base.open_files import hash_file
 
 from .conftest import WITH_TOKEN
 
@@ -101,7 +102,7 @@ def test_mlflow_mistakes(client: TestClient) -> None:
 def test_label_studio(client: TestClient, trained: Path) -> None:
     model = TextClassifier.load(trained)
     setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": ""}, headers=WITH_TOKEN)
-    assert setup.json() == {"model_version": "tickets-0"}
+    assert setup.json() == {"model_version": f"tickets-{hash_file(trained)[:16]}"}
     asked = {"tasks": [{"id": 1, "data": {"body": TEXTS[0], "other": "x"}}], "label_config": CONFIG}
     (found,) = client.post("/predict", json=asked).json()["results"]
     assert found["result"][0]["from_name"] == "queue"
@@ -172,12 +173,14 @@ def test_open_inference_refuses_a_length_that_is_none(client: TestClient, length
 
 def test_triton_s_versions_and_configuration(client: TestClient) -> None:
     body = {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}]}
-    assert client.post("/v2/models/tickets/versions/0/infer", json=body).json()["model_version"] == "0"
+    (version,) = client.get("/v2/models/tickets").json()["versions"]
+    assert version == client.get("/v1/models").json()["models"][0]["version_id"]
+    assert client.post(f"/v2/models/tickets/versions/{version}/infer", json=body).json()["model_version"] == version
     for path in ("", "/ready", "/config"):
-        assert client.get(f"/v2/models/tickets/versions/0{path}").status_code == 200
+        assert client.get(f"/v2/models/tickets/versions/{version}{path}").status_code == 200
         assert client.get(f"/v2/models/tickets/versions/7{path}").status_code == 404
     assert (
-        "is not served; the current one is 0"
+        f"is not served; the current one is {version}"
         in client.post("/v2/models/tickets/versions/7/infer", json=body).json()["error"]
     )
     config = client.get("/v2/models/tickets/config").json()
@@ -197,3 +200,14 @@ def test_mlflow_tables(client: TestClient, trained: Path) -> None:
     for wrong in (b"", b"a,b\n1,2\n", b"id,text\n1\n", b"text\n\xff\n", b'text\n"open\n'):
         answer = client.post("/invocations", content=wrong, headers={"Content-Type": "text/csv"})
         assert answer.status_code == 422, wrong
+
+
+@pytest.mark.parametrize("name", ["punycode", "idna", "unicode_escape", "undefined", "zlib", "x" * 100_000])
+def test_tables_in_other_encodings_are_refused(client: TestClient, name: str) -> None:
+    """Among them punycode, which takes a minute for a megabyte."""
+    headers = {"Content-Type": f"text/csv; charset={name}"}
+    answer = client.post("/invocations", content=b"text\nab-" + b"z" * 1000, headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["error"] == (
+        f"there is no encoding of tables called {name[:40]!r}; give its encoding: text/csv; charset=latin-1"
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from unnaive.apps.common.web.http_connections import NOT_HTTP
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.running import SERVER
 from unnaive.apps.service.app import create_app
@@ -197,6 +198,36 @@ def test_what_is_not_http_gets_a_sentence(service: Service) -> None:
     status, said = service.ask(b"\x16\x03\x01 this is TLS\r\n\r\n")
     assert status == 400
     assert "not HTTP" in str(said["error"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"CONNECT a.example:443", b"GET http://[", b"GET http://127.0.0.1", b"GET /\xff"],
+    ids=["connect", "bracket", "no path", "bytes"],
+)
+@in_time
+def test_targets_without_a_path_are_refused_in_silence(
+    service: Service, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, said = service.ask(line + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+    assert status == 400
+    assert said == {"error": NOT_HTTP}
+    assert caplog.text == ""
+
+
+@in_time
+def test_a_request_before_the_answer_to_the_previous_one_is_not_read(service: Service) -> None:
+    """A thousand requests in a packet: the first is answered, and the connection ends."""
+    with service.connect() as client:
+        client.sendall(CLASSIFY + HEALTH * 1000)
+        answers = read_all(client)
+    assert answers.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close\r\n" in answers
+    assert answer_in(answers)[1]["model"] == "tickets"
+    with service.connect() as client:  # one after the other, by one connection
+        for _ in range(3):
+            client.sendall(CLASSIFY)
+            assert read_one(client)[0] == 200
 
 
 @in_time

@@ -20,12 +20,11 @@ CHANGING = {
     ("POST", "/v1/models/{name}/teach"),
     ("POST", "/v1/models/{name}/forget"),
     ("POST", "/v1/models/{name}/undo"),
-    ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),
-    ("POST", "/session"),
-    ("DELETE", "/session"),
 }
+SESSION = {("POST", "/session"), ("DELETE", "/session")}
+RESTORING = {("POST", "/v1/models/{name}/rollback")}
 PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
 PAGES = {"/", "/docs", "/session", "/page/{name}"}
 PUBLIC = {("GET", path) for path in PROBES | PAGES}
@@ -41,7 +40,8 @@ def test_what_the_routes_declare(guard: Guard) -> None:
     """By hand: what changes anything, what needs no token; all that is left reads or computes."""
     found = guard.routes.all()
     assert len(found) > 30
-    assert {(method, one.path) for method, one in found if one.effect is Effect.CHANGE} == CHANGING
+    for effect, expected in ((Effect.CHANGE, CHANGING), (Effect.SESSION, SESSION), (Effect.RESTORE, RESTORING)):
+        assert {(method, one.path) for method, one in found if one.effect is effect} == expected
     assert {(method, one.path) for method, one in found if one.effect.public} == PUBLIC
     others = [(method, one) for method, one in found if one.effect in (Effect.READ, Effect.COMPUTE, Effect.STREAM)]
     assert all((method == "GET") == (one.effect is Effect.READ) for method, one in others)
@@ -72,7 +72,8 @@ def test_token_and_origin_follow_from_the_declaration(guard: Guard) -> None:
     with TestClient(guard) as client:
         for method, route in guard.routes.all():
             path, effect = route.path.replace("{name}", "nosuch"), route.effect
-            assert (client.request(method, path).status_code == 401) == (effect is Effect.CHANGE)
+            needed = (method, route.path) in CHANGING | SESSION | RESTORING
+            assert (client.request(method, path).status_code == 401) == needed
             foreign = client.request(method, path, headers={"Origin": "https://evil.example", **WITH_TOKEN})
             assert (foreign.status_code == 403) == effect.own_pages_only
 
@@ -111,8 +112,8 @@ def test_log_lines_cannot_be_forged(model_file: Path, caplog: pytest.LogCaptureF
         client.get("/" + "y" * 5000)
         client.post("/v1/models/nosuch/teach", json={})
     first, second, third = [one.getMessage() for one in caplog.records if one.name == "unnaive.service"]
-    assert first.startswith(r"GET /x\n2026-01-01 GET /v1/models 200\x1b[31m\x9b31m\r\u202e 404 ")
+    assert first.startswith(r"testclient GET /x\n2026-01-01 GET /v1/models 200\x1b[31m\x9b31m\r\u202e 404 ")
     assert first.isprintable()
     assert len(second) < 600
-    assert third.startswith("POST /v1/models/nosuch/teach 401 ")
+    assert third.startswith("testclient POST /v1/models/nosuch/teach 401 ")
     assert third.endswith(" ms change")

@@ -17,6 +17,7 @@ from unnaive.apps.common.web.effects import RouteEffects
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.metrics import Metrics
+from unnaive.apps.common.web.tokens import Tokens
 from unnaive.apps.service.app import create_app
 
 from .conftest import TOKEN, WITH_TOKEN, options
@@ -127,7 +128,7 @@ def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def run() -> None:
         guard = Guard(
-            inner, Access("x", hosts=frozenset()), Limits(seconds=0.5, requests=1), Metrics(), RouteEffects([])
+            inner, Access(Tokens(), hosts=frozenset()), Limits(seconds=0.5, requests=1), Metrics(), RouteEffects([])
         )
         waits = asyncio.Event()
         slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}], waits))
@@ -135,7 +136,7 @@ def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> N
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 503
         assert await slow == 408
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
-        guard = Guard(inner, Access("x", hosts=frozenset()), Limits(requests=1), Metrics(), RouteEffects([]))
+        guard = Guard(inner, Access(Tokens(), hosts=frozenset()), Limits(requests=1), Metrics(), RouteEffects([]))
         slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
         await asyncio.sleep(0.05)
         monkeypatch.setattr("unnaive.apps.common.web.guard.SLOW", 0.01)  # it has been arriving for long

@@ -70,7 +70,7 @@ def test_a_file_that_was_replaced_is_taken_over_and_what_was_taught_carried_over
     retrained.save(small)
     assert served.reload()
     assert served.version.number == 4
-    expected = retrained.partial_fit([BALL.text, "soup"], ["sport", "food"], grow=True).fitted_
+    expected = retrained.partial_fit([BALL.text, "soup"], ["sport", "food"], new_classes=True).fitted_
     assert model_hash(served.version.fitted) == model_hash(expected)
     assert model_hash(TextClassifier.load(small).fitted_) == model_hash(expected)  # written at once
     with pytest.raises(Refused, match="event 4 loaded another model file; roll back"):
@@ -194,11 +194,11 @@ def test_a_damaged_file_is_reported_and_the_model_still_answers(small: Path) -> 
     whole = small.read_bytes()
     small.write_bytes(whole[: len(whole) // 2])
     assert not served.reload()
-    assert "could not be loaded" in str(served.problem)
+    assert "could not be loaded" in str(served.problems.preventing)
     assert served.version.fitted.scores(["ball"]).shape == (1, 2)
     small.write_bytes(whole)
     assert not served.reload()  # the file of before
-    assert served.problem is None
+    assert served.problems.preventing is None
     served.close()
 
 
@@ -237,7 +237,7 @@ def test_health_says_the_same_in_all_protocols(model_file: Path) -> None:
         paths = ("/readyz", "/v2/health/ready")
         assert [client.get(path).status_code for path in paths] == [200, 200]
         model = client.app.app.models.find(None)  # type: ignore[attr-defined]
-        model.problem = "the model file is gone"
+        model.problems.note("write", "the model file is gone")
         assert [client.get(path).status_code for path in paths] == [503, 503]
         assert client.get("/v2/models/tickets/ready", headers=WITH_TOKEN).status_code == 503
         assert [client.get(path).status_code for path in ("/healthz", "/v2/health/live", "/ping")] == [200, 200, 200]

@@ -203,6 +203,8 @@ def test_a_table_without_rows_gets_a_sentence(page: Any, tmp_path: Path) -> None
     page.click("#tab-table")
     page.set_input_files("#file", str(tmp_path / "empty.csv"))
     wait(page, "document.getElementById('status').textContent.includes('no rows')")
+    assert ["422" in problem for problem in page.problems] == [True]  # the browser notes every refusal
+    page.problems.clear()
 
 
 def test_teaching_shows_what_changed_and_can_be_undone(page: Any) -> None:

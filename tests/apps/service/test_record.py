@@ -85,7 +85,7 @@ def test_killed_at_random_moments(small: Path) -> None:
     assert counted <= set(texts)
     assert len(set(texts) - counted) <= KILLS
     served.close()
-    expected = TextClassifier.load(base).partial_fit(texts, [one.labels[0] for one in net.learn], grow=True)
+    expected = TextClassifier.load(base).partial_fit(texts, [one.labels[0] for one in net.learn], new_classes=True)
     expected.save(base)
     assert small.read_bytes() == base.read_bytes()
 

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive.apps.common.web.sessions import LASTS, Sessions, read_local_secret
+from unnaive.apps.common.web.tokens import Token
 from unnaive.apps.service.app import create_app
 
 from .conftest import TOKEN, WITH_TOKEN, options
@@ -122,7 +123,7 @@ def test_a_restart_keeps_sessions_and_another_token_ends_them(signed_in: TestCli
 def test_a_session_expires() -> None:
     now = [1000.0]
     sessions = Sessions("a secret", clock=lambda: now[0])
-    value = sessions.start()
+    value = sessions.start(Token.of(TOKEN))
     now[0] += LASTS - 1
     assert sessions.knows(value)
     now[0] += 1

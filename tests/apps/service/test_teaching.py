@@ -45,7 +45,7 @@ def test_an_event_is_forgotten_once(client: TestClient) -> None:
     assert documents(client) == 600
     for verb in ("forget", "undo"):
         assert "already been undone" in post(client, verb, 409, event=1)["error"]
-    assert "no event 99" in post(client, "forget", 409, event=99)["error"]
+    assert "no event 99" in post(client, "forget", 404, event=99)["error"]
     assert documents(client) == 600
     post(client, "undo", event=2)  # taught again, by taking the forgetting back
     assert documents(client) == 602
@@ -223,6 +223,6 @@ def test_annotations_make_classes_only_where_allowed(client: TestClient, numbers
     assert annotate(numbers, "2", project={"label_config": CONFIG}) == 200
     copy = trained.with_name("grown.model")
     copy.write_bytes(trained.read_bytes())
-    with TestClient(create_app(options(copy, grow=True))) as grown:
+    with TestClient(create_app(options(copy, new_classes=True))) as grown:
         assert annotate(grown, "poetry", project={"label_config": CONFIG}) == 200
         assert annotate(grown, "Poetry", project={"label_config": CONFIG}) == 409

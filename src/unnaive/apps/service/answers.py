@@ -53,16 +53,12 @@ class Answers:
         )
         return order, np.take_along_axis(self.values, order, axis=1)
 
-    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, and only those with at least `above`."""
+    def ranked(self, limit: int | None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`."""
         classes = self.fitted.classes
         order, sorted_values = self.best(limit)
         for columns, values in zip(order.tolist(), sorted_values.tolist(), strict=True):
-            yield [
-                (classes[column], value)
-                for column, value in zip(columns, values, strict=True)
-                if above is None or value >= above
-            ]
+            yield [(classes[column], value) for column, value in zip(columns, values, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +72,13 @@ class TopAnswers:
         """The labels that the model's decision assigns to each text, in the order of `predict`."""
         return [list(labels) for labels in self.top.label_sets(self.fitted.classes)]
 
-    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, and only those with at least `above`."""
+    def ranked(self, limit: int | None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`."""
         classes = self.fitted.classes
         cells = self.top.best_cells(len(classes) if limit is None else limit)
         columns, values = self.top.top.classes[cells].tolist(), self.top.values[cells].tolist()
         for row in zip(columns, values, strict=True):
-            yield [(classes[c], value) for c, value in zip(*row, strict=True) if above is None or value >= above]
+            yield [(classes[c], value) for c, value in zip(*row, strict=True)]
 
 
 def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:

@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
-from fastapi.middleware.cors import CORSMiddleware
 
 from unnaive import __version__
 from unnaive.apps.common.web.access import Access
 from unnaive.apps.common.web.answering import answer_errors_in_sentences, json_response
+from unnaive.apps.common.web.cors import AllowedOrigins
 from unnaive.apps.common.web.effects import Effect, declares, include_routers
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.proxies import Proxies
 from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions
+from unnaive.apps.common.web.tokens import Token, Tokens
 from unnaive.apps.service.classify import DirectClassify
 from unnaive.apps.service.compatible import make_compatible_router
 from unnaive.apps.service.label_studio import make_label_studio_router
@@ -36,7 +38,6 @@ from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.routes import make_router
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.open_files import check_exists
-from unnaive.base.system import at_hangup
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable that passes the options to worker processes
 
@@ -51,14 +52,17 @@ class ServiceOptions:
     """The options of `unnaive serve`."""
 
     models: dict[str, str]
-    token: str = field(repr=False)
+    token: str = field(default="", repr=False)  # may do everything; empty if there is only a file of tokens
+    token_file: str | None = None
     token_always: bool = False
     session_secret: str = field(default="", repr=False)  # signs the cookies; the token is used by default
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    root_path: str = ""
     limits: Limits = field(default_factory=Limits)
     read_only: bool = False
-    grow: bool = False  # whether annotations from Label Studio may add classes
+    new_classes: bool = False  # whether annotations from Label Studio may add classes
     evaluations: dict[str, str] = field(default_factory=dict)  # output files of `unnaive evaluate --json`, by model
     measure_on: dict[str, str] = field(default_factory=dict)  # files with labelled documents, by model
     write_seconds: float = 30.0
@@ -77,13 +81,17 @@ class ServiceOptions:
 def create_app(options: ServiceOptions) -> Guard:
     """Build the application; models are loaded first, so that a bad file is reported before the port opens."""
     metrics = ModelMetrics()
+    tokens = Tokens(
+        [Token.of(options.token)] if options.token else [],
+        None if options.token_file is None else Path(options.token_file),
+    )
     models = Models(
         {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
-        teachable=not options.read_only, grow=options.grow,
+        teachable=not options.read_only, new_classes=options.new_classes,
     )  # fmt: skip
 
     for name, path in options.evaluations.items():
-        models.find(name).measures = read_evaluation(path)
+        models.find(name).take_evaluation(read_evaluation(path), path)
     for name, path in options.measure_on.items():
         model = models.find(name)
         model.held_out = read_held_out(path, model.version.fitted)
@@ -95,7 +103,9 @@ def create_app(options: ServiceOptions) -> Guard:
             asyncio.create_task(watch_files(models)),
             *([asyncio.create_task(measure_versions(models))] if options.measure_on else []),
         ]
-        reload_at_signal(models, tasks)
+        loop = asyncio.get_running_loop()
+        guard.stops.append(models.stop)
+        guard.reloads.append(lambda: tasks.append(loop.create_task(models.reload_changed())))
         gc.collect()
         gc.freeze()  # loaded objects stay, so the garbage collector need not scan them again
         yield
@@ -112,19 +122,24 @@ def create_app(options: ServiceOptions) -> Guard:
     sessions = Sessions(options.session_secret or options.token)
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
-        make_session_router(sessions, always=options.token_always),
+        make_session_router(sessions, always=options.token_always, root_path=options.root_path),
         make_page_router(read_static() | read_static(STATIC), index="index.html", docs="docs.html"),
-        make_description_router(lambda: describe_bodies(app, routes.all(), options.token_always)),
+        make_description_router(
+            lambda: describe_bodies(
+                app, routes.all(), token_always=options.token_always, root_path=options.root_path
+            )
+),
     )  # fmt: skip
-    answer_errors_in_sentences(app)
-    access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins), sessions)
-    inner: Any = DirectClassify(app, models)
-    if options.origins:
-        inner = CORSMiddleware(
-            inner, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
-        )  # fmt: skip
-    return Guard(inner, access=access, limits=options.limits, metrics=metrics, routes=routes)
+    answer_errors_in_sentences(app, f"{options.root_path}/openapi.json")
+    access = Access(
+        tokens, options.token_always, frozenset(options.hosts), AllowedOrigins(tuple(options.origins)),
+        Proxies.of(options.proxies), sessions,
+    )  # fmt: skip
+    guard = Guard(
+        DirectClassify(app, models), access=access, limits=options.limits, metrics=metrics, routes=routes,
+        root_path=options.root_path,
+    )  # fmt: skip
+    return guard
 
 
 def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter:
@@ -158,13 +173,10 @@ def app_of_worker() -> Guard:
 
 
 async def write_at_intervals(models: Models, seconds: float) -> None:
-    """Rewrite changed model files at regular intervals; a failure is logged, reported by /readyz, and retried."""
+    """Rewrite changed model files at regular intervals."""
     while True:
         await asyncio.sleep(seconds)
-        try:
-            await models.write_all()
-        except (UnnaiveError, OSError) as problem:
-            log.error("the model file was not written: %s", problem)
+        await models.write_all()
 
 
 async def watch_files(models: Models) -> None:
@@ -178,18 +190,5 @@ async def watch_files(models: Models) -> None:
 async def measure_versions(models: Models) -> None:
     """Evaluate every new version; of several in quick succession, only the last."""
     while True:
-        try:
-            await models.measure_all()
-        except UnnaiveError as problem:
-            log.error("a version could not be measured: %s", problem)
+        await models.measure_all()
         await asyncio.sleep(WATCH_SECONDS)
-
-
-def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
-    """Reload changed model files on SIGHUP; only the main thread of a process gets signals."""
-    loop = asyncio.get_running_loop()
-
-    def reload() -> None:
-        tasks.append(loop.create_task(models.reload_changed()))
-
-    at_hangup(loop, reload)

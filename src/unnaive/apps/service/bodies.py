@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from unnaive.apps.common.web.refused import Refused
@@ -37,15 +37,17 @@ class ClassifyRequest(Body):
     texts: list[str | dict[str, Any]] | Absent = Field(None, description="A list of texts; give either this or `text`.")
     model: str | None = Field(None, description="The name of a model, see /v1/models; default: the first.")
     top_k: int | None = Field(5, ge=1, description="How many classes to list, the most probable first; null for all.")
-    threshold: float | None = Field(None, ge=0, le=1, description="List only classes with at least this probability.")
-    confidence: float | None = Field(
+    min_probability: float | None = Field(
+        None, ge=0, le=1, description="Leave texts undecided whose best probability is lower."
+    )
+    coverage: float | None = Field(
         None, gt=0, lt=1, description="Also return a set of labels that contains the right one with this probability."
     )
-    unknown_rate: float | None = Field(
+    out_of_scope_rate: float | None = Field(
         None, gt=0, lt=1, description="Label novel texts as unknown; this share of texts of known classes is too."
     )
     explain: bool = Field(False, description="Also return the terms that contributed to the best class.")
-    label: Label | None = Field(None, description="Explain this class instead of the best one.")
+    class_: Label | None = Field(None, alias="class", description="Explain this class instead of the best one.")
     against: Label | None = Field(None, description="Explain the difference from this class.")
 
 
@@ -63,8 +65,10 @@ class TextResult(BaseModel):
     label: Label | None = Field(description="The label, or the most probable of several; null if there is none.")
     labels: list[Label]
     classes: list[ClassValue]
-    set: list[Label] | None = None
-    novelty: float | None = Field(None, description="How unlike all classes the text is, 0 to 1; with unknown_rate.")
+    label_set: list[Label] | None = None
+    out_of_scope_score: float | None = Field(
+        None, description="How unlike all classes the text is, 0 to 1; with out_of_scope_rate."
+    )
     explanation: dict[str, Any] | None = None
 
 
@@ -72,8 +76,17 @@ class ClassifyAnswer(BaseModel):
     """The results in the order of the texts."""
 
     model: str
-    version: int
+    version: int = Field(description="The number of the version, for display.")
+    version_id: str = Field(description="What identifies the version, in every worker and after a restart.")
     results: list[TextResult]
+
+
+class TableAnswer(BaseModel):
+    """A table as it was read."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    note: str = Field(description="How the file was read, if not as UTF-8.")
 
 
 class LabelledDocument(Body):
@@ -128,16 +141,34 @@ class RollbackRequest(Body):
     version: int = Field(ge=0, le=1 << 53)
 
 
+class Prediction(BaseModel):
+    """A class and its probability, or its score."""
+
+    model_config = ConfigDict(extra="allow")
+
+    label: Label
+
+
+class PredictionChange(BaseModel):
+    """The prediction for a document before and after a change."""
+
+    before: Prediction
+    after: Prediction
+
+
 class ChangeAnswer(BaseModel):
     """A receipt: the change is on disk and applied to the model."""
 
     model: str
     version: int
+    version_id: str
     event: int = Field(description="The number of this change; /undo takes it.")
     taught: int
     forgotten: int
     repeated: bool = Field(description="Whether the idempotency key was used before, so that nothing was repeated.")
-    changed: list[dict[str, Any]] = Field(description="The prediction of each document before and after.")
+    changed: list[PredictionChange] = Field(
+        description="The prediction before and after for each document, in their order; for the first 100 of more."
+    )
     tuning_lost: bool = Field(
         description="Whether a calibration or a tuned decision was dropped because documents are not kept; "
         "no rollback restores it."
@@ -161,6 +192,7 @@ class ModelSummary(BaseModel):
 
     name: str
     version: int
+    version_id: str
     model: str
     title: str
     classes: int
@@ -181,6 +213,7 @@ class ModelCard(BaseModel):
 
     name: str
     version: int
+    version_id: str
     teachable: bool
     classes: list[dict[str, Any]]
     history: list[dict[str, Any]] = Field([], description="Measures by version, newest first.")
@@ -190,41 +223,61 @@ class VersionList(BaseModel):
     """The events of a model, newest first."""
 
     current: int
+    current_id: str
     versions: list[dict[str, Any]]
+    next: int | None = Field(description="The value of `before` for the next page; null at the end.")
 
 
 class Status(BaseModel):
     """The state of the service."""
 
     status: str
+    problems: list[str] | Absent = Field(None, description="What is wrong with the models, if anything is.")
 
 
-# requests of other tools, which may have fields that we do not know
+# requests of other tools
 class Foreign(BaseModel):
-    """A body that may have unknown fields."""
+    """A body that may have fields that we do not need."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class HuggingFaceParameters(Foreign):
-    """Parameters of Hugging Face's text-classification task."""
+class Parameters(BaseModel):
+    """A body whose unknown fields ask for something that we cannot do, unless they are null."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, values: Any) -> Any:
+        return (
+            {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
+        )
+
+
+class HuggingFaceParameters(Parameters):
+    """Parameters of Hugging Face's text-classification task; others, such as candidate_labels, are refused."""
 
     top_k: int | None = Field(None, ge=1)
-    function_to_apply: str | None = None
 
 
-class HuggingFaceRequest(Foreign):
-    """A request of Hugging Face's text-classification task."""
+class HuggingFaceRequest(Parameters):
+    """A request of Hugging Face's text-classification task; `options` are about the cache of its hub."""
 
     inputs: str | list[str | dict[str, Any]] | dict[str, Any]
     parameters: HuggingFaceParameters | None = None
+    options: dict[str, Any] | None = None
 
 
-class PredictRequest(Foreign):
+class PredictRequest(BaseModel):
     """A request of text-embeddings-inference (`inputs`) or of Label Studio (`tasks`)."""
+
+    model_config = ConfigDict(extra="allow")
 
     inputs: str | dict[str, Any] | list[str | dict[str, Any] | list[str]] | None = None
     raw_scores: bool = False
+    truncate: bool | None = Field(None, description="Accepted; a text is read as a whole, however long it is.")
+    truncation_direction: str | None = None
     tasks: list[dict[str, Any]] | None = None
     label_config: str | None = None
 
@@ -253,6 +306,10 @@ class InferRequest(Foreign):
     outputs: list[RequestedOutput] | None = None
 
 
+class NoParameters(Parameters):
+    """Nothing."""
+
+
 class SplitFrame(Foreign):
     """A data frame as MLflow sends it."""
 
@@ -260,9 +317,10 @@ class SplitFrame(Foreign):
     data: list[list[Any]]
 
 
-class InvocationsRequest(Foreign):
-    """A request to MLflow's scoring server, in one of its four formats."""
+class InvocationsRequest(Parameters):
+    """A request to MLflow's scoring server, in one of its four formats; no model has `params`."""
 
+    params: NoParameters | None = None
     inputs: Any = None
     instances: Any = None
     dataframe_split: SplitFrame | None = None
@@ -292,6 +350,13 @@ class Webhook(Foreign):
         return value if isinstance(value, dict) else None
 
 
+def refuse_unknown(query: PredictRequest) -> None:
+    """Refuse fields that the format of text-embeddings-inference has not."""
+    unknown = [name for name, value in (query.model_extra or {}).items() if value is not None]
+    if unknown:
+        raise Refused(422, f"field {unknown[0]} of the request: Extra inputs are not permitted")
+
+
 _TRIED_TYPE = re.compile(r"str|int|bool|float|(?:list|dict|union|json-or-python|function-[a-z]+)\[.*\]")
 AnyBody = TypeVar("AnyBody", bound=BaseModel)
 
@@ -308,4 +373,6 @@ def parse(kind: type[AnyBody], body: bytes) -> AnyBody:
         wrong = f"field {location}" if location else "the body"
         tried = {str(error["loc"][-1]) for error in errors if error["loc"] and error["loc"][:-1] == path[:-1]}
         expected = "Input should be a string or an object" if tried >= {"str", "dict[str,any]"} else errors[0]["msg"]
+        if path[-1:] == ("fields",) and errors[0]["type"] == "extra_forbidden":
+            expected = 'send the fields of a record in the place of a text: {"text": {"FIELD": VALUE, …}}'
         raise Refused(422, f"{wrong} of the request: {expected}") from problem

@@ -20,7 +20,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.fields import one_document
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.novelty import UNKNOWN
+from unnaive.learning.novelty import UNDECIDED
 from unnaive.text.field import Fields
 
 PATH = "/v1/classify"
@@ -34,15 +34,20 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     query = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(query.model)
     texts = models.limits.check_texts(read_given(model.version.fitted, texts_of(query)))
-    if query.top_k is None or query.confidence is not None or query.unknown_rate is not None:
+    if query.top_k is None or query.coverage is not None or query.out_of_scope_rate is not None:
         scored: Scored | TopScored = await models.score(model, texts, query.top_k)
     else:
         scored = await models.find_top(model, texts, query.top_k)
-    if query.explain or any(option is not None for option in (query.confidence, query.threshold, query.unknown_rate)):
+    if query.explain or any(
+        option is not None for option in (query.coverage, query.min_probability, query.out_of_scope_rate)
+    ):
         results = await models.work(detailed_results, scored, texts, query)
     else:
         results = scored.json() if len(texts) <= SMALL else await models.work(scored.json)
-    return b'{"model":%b,"version":%d,"results":[%b]}' % (orjson.dumps(model.name), scored.version.number, results)
+    version = scored.version
+    return b'{"model":%b,"version":%d,"version_id":"%b","results":[%b]}' % (
+        orjson.dumps(model.name), version.number, version.id.encode(), results,
+    )  # fmt: skip
 
 
 class DirectClassify:
@@ -121,16 +126,18 @@ def reads_records(fitted: FittedModel) -> bool:
 def detailed_results(scored: Scored | TopScored, texts: list[str], query: bodies.ClassifyRequest) -> bytes:
     """The result for each text if the request asks for more than the best classes."""
     version = scored.version
-    if query.threshold is not None and not version.fitted.probabilistic:
-        raise Refused(409, "this model has scores but no probabilities, so threshold is not supported; use top_k")
-    results: list[dict[str, Any]] = plain_rows(scored.answers, query.top_k, query.threshold)
-    if query.confidence is not None and isinstance(scored, Scored):
-        for result, labels in zip(results, label_sets_at(version, scored.scores, query.confidence), strict=True):
-            result["set"] = labels
-    if query.unknown_rate is not None and isinstance(scored, Scored):
-        mark_unknown(results, version, scored.scores, query.unknown_rate)
+    if query.min_probability is not None and not version.fitted.probabilistic:
+        raise Refused(409, "this model has scores but no probabilities, so min_probability is not supported; use top_k")
+    results: list[dict[str, Any]] = plain_rows(scored.answers, query.top_k)
+    if query.min_probability is not None:
+        leave_undecided(results, query.min_probability)
+    if query.coverage is not None and isinstance(scored, Scored):
+        for result, labels in zip(results, label_sets_at(version, scored.scores, query.coverage), strict=True):
+            result["label_set"] = labels
+    if query.out_of_scope_rate is not None and isinstance(scored, Scored):
+        mark_unknown(results, version, scored.scores, query.out_of_scope_rate)
     if query.explain:
-        for label in (query.label, query.against):
+        for label in (query.class_, query.against):
             if label is not None:
                 check_label(version.fitted, label)
         for result, text in zip(results, texts, strict=True):
@@ -138,30 +145,37 @@ def detailed_results(scored: Scored | TopScored, texts: list[str], query: bodies
     return orjson.dumps(results, option=orjson.OPT_NON_STR_KEYS)[1:-1]
 
 
-def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:
-    """For each text, a set of labels that contains the right one with probability `confidence`."""
+def label_sets_at(version: Version, scores: Any, coverage: float) -> list[tuple[Any, ...]]:
+    """For each text, a set of labels that contains the right one with probability `coverage`."""
     try:
-        return version.fitted.sets_of(scores, confidence)
+        return version.fitted.sets_of(scores, coverage)
     except UnnaiveError as problem:  # the model has no held-out scores
         raise refuse_mistake(409, problem) from problem
 
 
+def leave_undecided(results: list[dict[str, Any]], least: float) -> None:
+    """Label texts "undecided" that have no label, or whose best label has a lower probability than `least`."""
+    for result in results:
+        if not result["labels"] or result["classes"][0]["probability"] < least:
+            result["label"], result["labels"] = UNDECIDED, [UNDECIDED]
+
+
 def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, rate: float) -> None:
-    """Label texts that are unlike all classes "unknown", and add the novelty of each."""
+    """Label texts that are unlike all classes "undecided", and add the score of each."""
     try:
-        unknown = version.fitted.unknown_rows(scores, rate)
-        novelty = version.fitted.novelty_shares(scores)
+        unknown = version.fitted.out_of_scope_rows(scores, rate)
+        novelty = version.fitted.out_of_scope_scores(scores)
     except UnnaiveError as problem:  # two classes, multilabel, or no held-out scores
         raise refuse_mistake(409, problem) from problem
     for result, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
-        result["novelty"] = share
+        result["out_of_scope_score"] = share
         if novel:
-            result["label"], result["labels"] = UNKNOWN, [UNKNOWN]
+            result["label"], result["labels"] = UNDECIDED, [UNDECIDED]
 
 
 def explanation(version: Version, text: str, query: bodies.ClassifyRequest) -> dict[str, Any]:
     """The contribution of each term of the text to a class, with its position in characters."""
     try:
-        return version.fitted.explain(text, query.label, against=query.against).to_dict()
+        return version.fitted.explain(text, query.class_, against=query.against).to_dict()
     except UnnaiveError as problem:
         raise refuse_mistake(409, problem) from problem

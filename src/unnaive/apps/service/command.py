@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,16 +12,16 @@ import typer
 
 from unnaive.apps.common.path_options import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.common.screen import echo, note
+from unnaive.apps.common.web.tokens import VARIABLE, read_plain_token, read_tokens, token_of_environment
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.extras import missing_extra
 from unnaive.base.system import user_id
 
 if TYPE_CHECKING:
+    from unnaive.apps.common.web.running import ListenOptions
     from unnaive.apps.service.app import ServiceOptions
 
-TOKEN = "UNNAIVE_TOKEN"  # noqa: S105  # the environment variable, not a token
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-SHORTEST_TOKEN = 16
 
 
 def register(app: typer.Typer) -> None:
@@ -34,14 +35,36 @@ def serve(
         CHANGED_MODELS,
         typer.Argument(metavar="MODEL [NAME=MODEL]…", help="Model files; the first is the default."),
     ],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on, or unix:PATH for a Unix socket.", metavar="ADDRESS")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)] = 8000,
     token_file: Annotated[
         Path | None,
         READ,
         typer.Option(
             metavar="FILE",
-            help=f"File with the token for teaching and for access from other computers; by default ${TOKEN}.",
+            help="File with the token for teaching and access from outside, or hashed tokens and scopes; by default "
+            f"${VARIABLE}.",
+        ),
+    ] = None,
+    certfile: Annotated[
+        Path | None, READ, typer.Option(metavar="FILE", help="Certificate for HTTPS (PEM), with those of its issuers.")
+    ] = None,
+    keyfile: Annotated[
+        Path | None, READ, typer.Option(metavar="FILE", help="Private key of --certfile, unless that has it.")
+    ] = None,
+    socket_mode: Annotated[
+        str, typer.Option(metavar="OCTAL", help="Permissions of the Unix socket, e.g. 660 for its group too.")
+    ] = "600",
+    root_path: Annotated[
+        str, typer.Option(metavar="PATH", help="Path below which a reverse proxy serves this, e.g. /tickets.")
+    ] = "",
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Proxy whose X-Forwarded-For is believed: an address, a network, or unix; may be repeated.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -63,45 +86,21 @@ def serve(
         typer.Option(metavar="[NAME=]FILE", help="Labelled documents to evaluate each version of the model on."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching; write no files.")] = False,
-    grow: Annotated[
-        bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
+    new_classes: Annotated[
+        bool,
+        typer.Option("--new-classes", help="Let annotations of Label Studio add classes that a model does not have."),
     ] = False,
     workers: Annotated[
         int, typer.Option(help="Number of processes; with more than one, models are read-only.", min=1, max=256)
     ] = 1,
-    max_body: Annotated[int, typer.Option(metavar="MIB", help="Maximum size of a request in MiB.", min=1)] = 10,
-    max_batch: Annotated[int, typer.Option(metavar="N", help="Maximum number of texts in a request.", min=1)] = 10_000,
-    max_text: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of characters in a text.", min=1)
-    ] = 2_000_000,
-    max_requests: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of requests at the same time.", min=1)
-    ] = 256,
-    max_client_requests: Annotated[
-        int | None,
+    settings: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="N",
-            help="Maximum requests at the same time from one address; by default three quarters of --max-requests.",
-            min=1,
+            "--set",
+            metavar="NAME=VALUE",
+            help="Limit for clients, e.g. max_body=20MB, max_requests=512 or timeout=60; may be repeated.",
         ),
     ] = None,
-    max_rate: Annotated[
-        float, typer.Option(metavar="N", help="Maximum requests per second of one client; 0 means no limit.", min=0)
-    ] = 0.0,
-    max_streams: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of streams at the same time.", min=1)
-    ] = 64,
-    max_connections: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of connections at the same time.", min=16)
-    ] = 4096,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Maximum seconds to wait for a whole request, or for the next line of a stream.",
-            min=0.1,
-        ),
-    ] = 30.0,
     write_every: Annotated[
         float, typer.Option(metavar="SECONDS", help="Seconds between two writes of a changed model file.", min=0.1)
     ] = 30.0,
@@ -114,38 +113,46 @@ def serve(
     The command prints the address of the page; /openapi.json describes the REST interface. Taught documents are written
     to MODEL.record before they are confirmed.
 
-    unnaive serve tickets/tickets.model
+    unnaive serve demo/tickets.model
     """
     import secrets
 
     try:
+        from unnaive.apps.common.web.cors import check_allowed_origin
         from unnaive.apps.common.web.limits import Limits
-        from unnaive.apps.common.web.running import fit_limits, run_app
+        from unnaive.apps.common.web.proxies import Proxies
+        from unnaive.apps.common.web.running import ListenOptions, fit_limits, run_app
         from unnaive.apps.common.web.sessions import read_local_secret
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
     except ImportError as problem:
         raise missing_extra(problem.name or "fastapi", "serve") from problem
-    local = host in LOOPBACK
-    token_given = read_token(token_file)
-    if not local and token_given is None:
-        raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
-    token = token_given or secrets.token_urlsafe(24)
+    place = ListenOptions(host, port, certfile, keyfile, read_mode(socket_mode))
+    place.check_certificate()
+    proxies, origins = tuple(trusted_proxy or ()), tuple(map(check_allowed_origin, allow_origin or ()))
+    Proxies.of(proxies)
+    local = host in LOOPBACK and not proxies  # behind a proxy, everybody comes from its address
+    token_given = token_of_environment() if token_file is None else read_plain_token(token_file)
+    if not local and token_given is None and token_file is None:
+        reached = f"{host} can be reached from outside" if host not in LOOPBACK else "a proxy lets others reach this"
+        raise UnnaiveError(f"{reached}, so a token is needed; give --token-file or ${VARIABLE}")
+    made = token_given is None and token_file is None
+    if token_file is not None:
+        read_tokens(token_file)  # so that a mistake is found before workers start
+    token = secrets.token_urlsafe(24) if made else (token_given or "")
     paths = named_models(models)
     check_permissions(paths.values(), teachable=not read_only and workers == 1)
-    limits = Limits(
-        body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
-        connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
-    )  # fmt: skip
     secret = (
         token if token_given else read_local_secret("serve", *(str(Path(path).resolve()) for path in paths.values()))
     )
     options = ServiceOptions(
-        models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
+        models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token_always=not local,
+        token="" if token_file else token, token_file=None if token_file is None else str(token_file),
         session_secret=secret,
-        hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
+        hosts=(*(LOOPBACK if host in LOOPBACK else ()), *(name.lower() for name in allow_host or ())),
+        proxies=proxies, root_path=read_root_path(root_path),
         measure_on=named_evaluations(measure_on or [], list(paths)),
-        origins=tuple(allow_origin or ()), limits=fit_limits(limits),
-        read_only=read_only or workers > 1, grow=grow, write_seconds=write_every,
+        origins=origins, limits=fit_limits(Limits.of(settings or ())),
+        read_only=read_only or workers > 1, new_classes=new_classes, write_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
@@ -155,7 +162,7 @@ def serve(
         app: Any = "unnaive.apps.service.app:app_of_worker"
     else:
         app = create_app(options)
-    run_app(app, host, port, lambda port: _say_where(options, host, port, token_given is None), workers=workers)
+    run_app(app, place, lambda port: _say_where(options, place, port, made), workers=workers)
     note("stopped")
 
 
@@ -214,24 +221,6 @@ def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
     return files
 
 
-def read_token(path: Path | None) -> str | None:
-    """The token in a file or in the environment; None if there is neither."""
-    if path is not None:
-        from unnaive.base.open_files import check_exists
-
-        token, source = check_exists(path).read_text(encoding="utf-8").strip(), str(path)
-    else:
-        token, source = os.environ.get(TOKEN, "").strip(), f"${TOKEN}"
-        if not token:
-            return None
-    if len(token) < SHORTEST_TOKEN or not token.isascii():
-        raise UnnaiveError(
-            f"the token of {source} has {len(token)} characters; give at least {SHORTEST_TOKEN} ASCII characters, for "
-            "instance those of: openssl rand -hex 32"
-        )
-    return token
-
-
 def check_served_models(options: ServiceOptions) -> None:
     """Load each model once, so that a bad file is found before workers start."""
     from unnaive.classifier.model_file import load_model
@@ -240,11 +229,32 @@ def check_served_models(options: ServiceOptions) -> None:
         load_model(path)
 
 
-def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:
-    from unnaive.apps.common.web.running import address
+def read_mode(words: str) -> int:
+    """The permissions of a file from octal digits.
 
+    >>> oct(read_mode("660"))
+    '0o660'
+    """
+    if not re.fullmatch("0?[0-7]{3}", words):
+        raise BadData(f"--socket-mode {words} is not three octal digits; give such as 600 or 660")
+    return int(words, 8)
+
+
+def read_root_path(words: str) -> str:
+    """The path before all others, without a slash at its end.
+
+    >>> read_root_path("/tickets/"), read_root_path("/")
+    ('/tickets', '')
+    """
+    path = words.rstrip("/")
+    if path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", path):
+        raise BadData(f"--root-path {words} is not a path; give such as /tickets")
+    return path
+
+
+def _say_where(options: ServiceOptions, place: ListenOptions, port: int, made_token: bool) -> None:
     secret = options.token if made_token and not options.read_only else None
-    echo(f"serving {', '.join(options.models)} at {address(host, port, secret)}")
+    echo(f"serving {', '.join(options.models)} at {place.address(port, secret)}")
     if secret:
         note("the address has the token in it that teaching needs; Ctrl-C stops the service")
 

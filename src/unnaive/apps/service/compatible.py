@@ -6,6 +6,7 @@ the Open Inference Protocol V2.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -17,7 +18,7 @@ from unnaive import __version__
 from unnaive.apps.common.web.answering import json_response
 from unnaive.apps.common.web.effects import Effect, declares
 from unnaive.apps.common.web.refused import Refused
-from unnaive.apps.service import bodies
+from unnaive.apps.service import bodies, foreign_answers
 from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.classify import read_given, reads_records
 from unnaive.apps.service.label_studio import predict_tasks
@@ -28,7 +29,18 @@ from unnaive.apps.service.routes import model_summary
 from unnaive.apps.service.served import ServedModel
 from unnaive.io.tables.csv_records import longer_fields
 
-ANSWER = bodies.Foreign
+LONGEST_CHARSET = 40  # characters
+OTHER_CHARSET = "give its encoding: text/csv; charset=latin-1"
+# Encodings of tables: all take time in proportion to the text, unlike punycode or idna.
+CHARSETS = frozenset(
+    codecs.lookup(name).name
+    for name in (
+        "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "ascii", "big5", "euc-jp", "euc-kr", "gbk",
+        "gb18030", "koi8-r", "koi8-u", "mac-roman", "shift-jis", "tis-620",
+        *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+        *(f"cp{page}" for page in (437, 850, 866, 874, 932, *range(1250, 1259))),
+    )
+)  # fmt: skip
 
 
 def make_compatible_router(models: Models) -> APIRouter:
@@ -62,19 +74,19 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         texts = models.limits.check_texts(read_given(model.version.fitted, texts))
         return json_response(_scored((await models.find_top(model, texts, limit)).answers, limit))
 
-    @router.post("/", **described(bodies.HuggingFaceRequest, ANSWER))
+    @router.post("/", **described(bodies.HuggingFaceRequest, foreign_answers.HuggingFaceAnswer))
     @declares(Effect.COMPUTE)
     async def hugging_face(request: Request) -> Response:
         """Hugging Face text-classification with the first model: a list of labels and scores for each text."""
         return await classify(models.find(None), await request.body())
 
-    @router.post("/models/{name}", **described(bodies.HuggingFaceRequest, ANSWER, 404))
+    @router.post("/models/{name}", **described(bodies.HuggingFaceRequest, foreign_answers.HuggingFaceAnswer, 404))
     @declares(Effect.COMPUTE)
     async def hugging_face_model(name: str, request: Request) -> Response:
         """Hugging Face text-classification with a model by name."""
         return await classify(models.find(name), await request.body())
 
-    @router.post("/predict", **described(bodies.PredictRequest, ANSWER, 404))
+    @router.post("/predict", **described(bodies.PredictRequest, foreign_answers.PredictAnswer, 404))
     @declares(Effect.COMPUTE)
     async def predict(request: Request, model: str | None = None) -> Response:
         """text-embeddings-inference (`inputs`), and the ML backend of Label Studio (`tasks`)."""
@@ -84,6 +96,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
             return json_response(await predict_tasks(models, served, query.tasks, query.label_config))
         single = isinstance(query.inputs, (str, dict))
         texts = [query.inputs] if single else [_sequence(item) for item in query.inputs or ()]
+        bodies.refuse_unknown(query)
         if query.inputs is None:
             raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
         answers = await _answers(models, served, texts)
@@ -97,7 +110,7 @@ def _sequence(item: str | dict[str, Any] | list[str]) -> str | dict[str, Any]:
 
 
 def _add_mlflow(router: APIRouter, models: Models) -> None:
-    @router.post("/invocations", **described(bodies.InvocationsRequest, ANSWER, 404))
+    @router.post("/invocations", **described(bodies.InvocationsRequest, foreign_answers.PredictedLabels, 404))
     @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
         """MLflow's scoring server: the label of each text or row, from JSON or from a table as text/csv."""
@@ -105,7 +118,7 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         served = models.find(model)
         records = reads_records(served.version.fitted)
         if kind.partition(";")[0].strip().lower() == "text/csv":
-            names, *rows = table_rows(body, kind)
+            names, *rows = await models.work(table_rows, body, kind)
             column = None if records else _text_column(names)
             texts: list[Any] = [dict(zip(names, row, strict=True)) if column is None else row[column] for row in rows]
         else:
@@ -116,19 +129,19 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         many = answers.fitted.multilabel
         return json_response({"predictions": labels if many else [row[0] if row else None for row in labels]})
 
-    @router.get("/ping", **described(None, ANSWER))
+    @router.get("/ping", **described(None, bodies.Status))
     @declares(Effect.HEALTH)
     async def ping() -> Response:
         """Whether the server is alive."""
         return json_response({"status": "ok"})
 
-    @router.get("/version", **described(None, ANSWER))
+    @router.get("/version", **described(None, foreign_answers.ServerVersion))
     @declares(Effect.READ)
     async def version() -> Response:
         """The version of unnaive."""
         return json_response(__version__)
 
-    @router.get("/info", **described(None, ANSWER))
+    @router.get("/info", **described(None, foreign_answers.EmbeddingsServerInfo))
     @declares(Effect.READ)
     async def info() -> Response:
         """The server information of text-embeddings-inference: the model and its labels."""
@@ -197,14 +210,12 @@ def table_rows(body: bytes, kind: str) -> list[list[str]]:
     >>> table_rows(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
     [['id', 'text'], ['1', 'a ball, a game']]
     """
-    charset = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
+    named = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
-        words = body.decode(charset[1] if charset else "utf-8-sig")
-    except (LookupError, UnicodeError) as problem:
-        raise Refused(
-            422, f"the table cannot be read as {charset[1] if charset else 'UTF-8'}; give its encoding: text/csv; "
-            "charset=latin-1"
-        ) from problem  # fmt: skip
+        words = body.decode("utf-8-sig" if named is None else read_charset(named[1]))
+    except UnicodeError as problem:
+        name = "UTF-8" if named is None else named[1]
+        raise Refused(422, f"the table cannot be read as {name}; {OTHER_CHARSET}") from problem
     try:
         with longer_fields(len(words)):
             rows = [row for row in csv.reader(io.StringIO(words, newline=""), strict=True) if row]
@@ -217,6 +228,21 @@ def table_rows(body: bytes, kind: str) -> list[list[str]]:
             422, f"a row of the table does not have {len(rows[0])} cells like the first; give each row as many"
         )
     return rows
+
+
+def read_charset(name: str) -> str:
+    """Python's name of an encoding of text.
+
+    >>> read_charset("Windows-1254"), read_charset("UTF8")
+    ('cp1254', 'utf-8')
+    """
+    try:
+        charset = codecs.lookup(name).name if len(name) <= LONGEST_CHARSET else ""
+    except LookupError:
+        charset = ""
+    if charset not in CHARSETS:
+        raise Refused(422, f"there is no encoding of tables called {name[:LONGEST_CHARSET]!r}; {OTHER_CHARSET}")
+    return charset
 
 
 def _text_column(names: list[str]) -> int:

@@ -64,7 +64,7 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     is estimated by its mean probability, so doubtful labels count in part. The mean is corrected by its error on the
     held-out documents of training (`ConformalScores.mean_p`); without held-out documents it is as good as the
     calibration. A change of shares appears somewhat smaller than it is; EM on the shares would correct that, but needs
-    the documents, which `audit --against` has.
+    the documents, which `audit --new-data` has.
     """
     statistic = fitted.statistic
     if statistic is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:

@@ -11,7 +11,8 @@ from unnaive import __version__
 from unnaive.apps.common.web.answering import json_response
 from unnaive.apps.common.web.effects import Effect, declares
 from unnaive.apps.common.web.refused import Refused
-from unnaive.apps.service import bodies
+from unnaive.apps.service import bodies, foreign_answers
+from unnaive.apps.service.binary_tensors import read_binary_tensors
 from unnaive.apps.service.classify import read_given
 from unnaive.apps.service.field_tensors import describe_field_tensors, read_field_tensors
 from unnaive.apps.service.models import Models
@@ -19,7 +20,6 @@ from unnaive.apps.service.openapi import described
 from unnaive.apps.service.served import ServedModel
 from unnaive.text.field import Fields
 
-ANSWER = bodies.Foreign
 INPUT = "text"  # the tensor with the texts
 TRITON_TYPES = {"BYTES": "TYPE_STRING", "FP64": "TYPE_FP64"}
 HEADER_LENGTH = "inference-header-content-length"  # length of the JSON part if binary tensors follow
@@ -28,79 +28,116 @@ HEADER_LENGTH = "inference-header-content-length"  # length of the JSON part if 
 def add_open_inference(router: APIRouter, models: Models) -> None:
     """Add the routes of the protocol."""
 
-    @router.get("/v2", **described(None, ANSWER))
+    @router.get("/v2", **described(None, foreign_answers.ServerMetadata))
     @declares(Effect.READ)
     async def server() -> Response:
         """The server's name and version."""
         return json_response({"name": "unnaive", "version": __version__, "extensions": ["binary_tensor_data"]})
 
-    @router.get("/v2/health/live", **described(None, ANSWER))
+    @router.get("/v2/health/live", **described(None, foreign_answers.ServerLive))
     @declares(Effect.HEALTH)
     async def live() -> Response:
         """Whether the server is alive."""
         return json_response({"live": True})
 
-    @router.get("/v2/health/ready", **described(None, ANSWER, 503))
+    @router.get("/v2/health/ready", **described(None, foreign_answers.ServerReady, 503))
     @declares(Effect.HEALTH)
     async def ready() -> Response:
         """Whether all models are ready, as /readyz says."""
         is_ready = models.problem is None
         return json_response({"ready": is_ready}, 200 if is_ready else 503)
 
-    @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
+    @router.post("/v2/repository/index", **described(None, foreign_answers.RepositoryIndex))
+    @declares(Effect.COMPUTE)
+    async def index() -> Response:
+        """All models with their versions, and whether they are ready."""
+        return json_response([describe_entry(model) for model in models])
+
+    @router.get("/v2/models/stats", **described(None, foreign_answers.Statistics))
+    @declares(Effect.READ)
+    async def statistics_of_all() -> Response:
+        """How many texts each model has classified since the start."""
+        return describe_statistics(models, list(models))
+
+    @router.get("/v2/models/{name}/stats", **described(None, foreign_answers.Statistics, 404))
+    @declares(Effect.READ)
+    async def statistics(name: str) -> Response:
+        """How many texts a model has classified since the start."""
+        return describe_statistics(models, [models.find(name)])
+
+    @router.get("/v2/models/{name}", **described(None, foreign_answers.ModelMetadata, 404))
     @declares(Effect.READ)
     async def metadata(name: str) -> Response:
         """The input and output tensors of a model."""
         return describe_tensors(models.find(name))
 
-    @router.get("/v2/models/{name}/versions/{version}", **described(None, ANSWER, 404))
+    @router.get("/v2/models/{name}/versions/{version}", **described(None, foreign_answers.ModelMetadata, 404))
     @declares(Effect.READ)
     async def metadata_of_version(name: str, version: str) -> Response:
         """The tensors of a version, which must be the current one."""
         return describe_tensors(find_served_version(models, name, version))
 
-    @router.get("/v2/models/{name}/config", **described(None, ANSWER, 404))
+    @router.get("/v2/models/{name}/config", **described(None, foreign_answers.ModelConfig, 404))
     @declares(Effect.READ)
     async def config(name: str) -> Response:
         """The model configuration in Triton's format."""
         return describe_config(models.find(name), models.limits.batch)
 
-    @router.get("/v2/models/{name}/versions/{version}/config", **described(None, ANSWER, 404))
+    @router.get("/v2/models/{name}/versions/{version}/config", **described(None, foreign_answers.ModelConfig, 404))
     @declares(Effect.READ)
     async def config_of_version(name: str, version: str) -> Response:
         """The configuration of a version, which must be the current one."""
         return describe_config(find_served_version(models, name, version), models.limits.batch)
 
-    @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
+    @router.get("/v2/models/{name}/ready", **described(None, foreign_answers.ModelReady, 404))
     @declares(Effect.READ)
     async def model_ready(name: str) -> Response:
         """Whether a model is ready."""
         return describe_readiness(models.find(name))
 
-    @router.get("/v2/models/{name}/versions/{version}/ready", **described(None, ANSWER, 404))
+    @router.get("/v2/models/{name}/versions/{version}/ready", **described(None, foreign_answers.ModelReady, 404))
     @declares(Effect.READ)
     async def version_ready(name: str, version: str) -> Response:
         """Whether a version is current and ready."""
         return describe_readiness(find_served_version(models, name, version))
 
-    @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
+    @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, foreign_answers.InferAnswer, 404))
     @declares(Effect.COMPUTE)
     async def infer(name: str, request: Request) -> Response:
         """The label of each text of the input tensor, and the probabilities of all classes."""
         return await infer_tensors(models, models.find(name), request)
 
-    @router.post("/v2/models/{name}/versions/{version}/infer", **described(bodies.InferRequest, ANSWER, 404))
+    @router.post(
+        "/v2/models/{name}/versions/{version}/infer", **described(bodies.InferRequest, foreign_answers.InferAnswer, 404)
+    )
     @declares(Effect.COMPUTE)
     async def infer_version(name: str, version: str, request: Request) -> Response:
         """Inference with a version, which must be the current one."""
         return await infer_tensors(models, find_served_version(models, name, version), request)
 
 
+def describe_entry(model: ServedModel) -> dict[str, Any]:
+    """The entry of a model in the repository's index."""
+    problem = model.problems.preventing
+    state = "READY" if problem is None else "UNAVAILABLE"
+    return {"name": model.name, "version": model.version.id, "state": state, "reason": problem or ""}
+
+
+def describe_statistics(models: Models, wanted: list[ServedModel]) -> Response:
+    """The statistics of some models in Triton's format, as far as the metrics have them."""
+    return json_response({
+        "model_stats": [
+            {"name": model.name, "version": model.version.id, "inference_count": models.metrics.count_texts(model.name)}
+            for model in wanted
+        ]
+    })  # fmt: skip
+
+
 def find_served_version(models: Models, name: str, version: str) -> ServedModel:
     """Find a model; refused unless the requested version is the current one."""
     model = models.find(name)
-    if version != str(model.version.number):
-        raise Refused(404, f"version {version!r} of {name} is not served; the current one is {model.version.number}")
+    if version != model.version.id:
+        raise Refused(404, f"version {version!r} of {name} is not served; the current one is {model.version.id}")
     return model
 
 
@@ -108,7 +145,7 @@ def describe_tensors(model: ServedModel) -> Response:
     """The input and output tensors of a model."""
     classes = len(model.version.fitted.classes)
     return json_response({
-        "name": model.name, "versions": [str(model.version.number)], "platform": "unnaive",
+        "name": model.name, "versions": [model.version.id], "platform": "unnaive",
         "inputs": describe_inputs(model),
         "outputs": [
             {"name": "label", "datatype": "BYTES", "shape": [-1]},
@@ -134,7 +171,7 @@ def describe_config(model: ServedModel, batch: int) -> Response:
     classes = len(model.version.fitted.classes)
     return json_response({
         "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
-        "version_policy": {"specific": {"versions": [model.version.number]}},
+        "version_policy": {"specific": {"versions": [model.version.id]}},
         "input": [
             {"name": tensor["name"], "data_type": TRITON_TYPES[tensor["datatype"]], "dims": tensor["shape"]}
             for tensor in describe_inputs(model)
@@ -150,7 +187,7 @@ def describe_config(model: ServedModel, batch: int) -> Response:
 
 def describe_readiness(model: ServedModel) -> Response:
     """Whether a model is ready."""
-    is_ready = model.problem is None
+    is_ready = model.problems.preventing is None
     return json_response({"name": model.name, "ready": is_ready}, 200 if is_ready else 503)
 
 
@@ -173,7 +210,7 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
     if unknown:
         raise Refused(422, f"there is no output called {unknown[0]!r}; there are classes, label, probabilities")
     return json_response({
-        "model_name": model.name, "model_version": str(version.number), **({"id": query.id} if query.id else {}),
+        "model_name": model.name, "model_version": version.id, **({"id": query.id} if query.id else {}),
         "outputs": [output for output in outputs if wanted is None or output["name"] in wanted],
     })  # fmt: skip
 
@@ -188,6 +225,7 @@ def read_tensors(
     """
     length = len(body) if header_length is None else read_length(header_length, len(body))
     query = bodies.parse(bodies.InferRequest, body[:length])
+    read_binary_tensors(query.inputs, body[length:])
     if fields is not None and [tensor.name for tensor in query.inputs] != [INPUT]:
         records = read_field_tensors(query.inputs, fields)
         if records is not None:
@@ -195,8 +233,6 @@ def read_tensors(
     tensor = next((tensor for tensor in query.inputs if tensor.name == INPUT), query.inputs[0])
     if tensor.datatype != "BYTES":
         raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; send texts as BYTES")
-    if tensor.data is None:
-        return query, _binary_texts(body[length:])
     values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
     while any(isinstance(value, list) for value in values):
         if not all(isinstance(value, list) for value in values):
@@ -216,14 +252,3 @@ def read_length(header: str, most: int) -> int:
         shown = header if len(header) <= 20 else f"{header[:20]}…"
         raise Refused(400, f"{HEADER_LENGTH} is {shown!r}; give the length of the JSON part, a number up to {most}")
     return length
-
-
-def _binary_texts(data: bytes) -> list[str]:
-    texts, at = [], 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "little")
-        if at + 4 + size > len(data):
-            raise Refused(422, "the binary tensor ends in the middle of a text; send all of it")
-        texts.append(data[at + 4 : at + 4 + size].decode("utf-8", "replace"))
-        at += 4 + size
-    return texts

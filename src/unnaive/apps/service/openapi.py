@@ -7,11 +7,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic.json_schema import models_json_schema
 
 from unnaive.apps.common.web.effects import Effect, RouteEffect
-from unnaive.apps.service import bodies
+from unnaive.apps.service import bodies, foreign_answers
 from unnaive.apps.service.openapi_examples import EXAMPLES
 
 REFERENCE = "#/components/schemas/{model}"
@@ -28,9 +28,9 @@ MEANINGS = {
     400: "The request is not valid HTTP or violates the protocol.",
     401: "The token is missing or wrong.",
     403: "The service is read-only, or the request comes from a page of another site.",
-    404: "There is no such model.",
+    404: "There is no such model, class, version or event.",
     408: "The request did not arrive in time.",
-    409: "The model has no such class or document, or the idempotency key was used before.",
+    409: "The model cannot do this: for instance it has no such document, or the idempotency key was used before.",
     413: "The request, a batch or a text is too large.",
     415: "The body has an encoding other than gzip.",
     421: "The service does not have this host name.",
@@ -62,18 +62,38 @@ def needed_token(effect: Effect, always: bool) -> list[dict[str, list[str]]]:
     schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY]
     if effect.public:
         return []
-    return schemes if effect is Effect.CHANGE or always else [{}, *schemes]
+    return schemes if effect.always_needs_token or always else [{}, *schemes]
 
 
-def describe_bodies(app: FastAPI, routes: Sequence[tuple[str, RouteEffect]], token_always: bool) -> dict[str, Any]:
+def _is_body(kind: Any) -> bool:
+    """Whether a name of a module is a body, and not a class that only others derive from."""
+    bases = (BaseModel, RootModel, bodies.Body, bodies.Foreign, bodies.Parameters)
+    return isinstance(kind, type) and issubclass(kind, BaseModel) and kind not in bases
+
+
+def _without_null_defaults(schema: Any) -> Any:
+    """The schema without defaults of null: a field that may be left out need not accept null."""
+    if isinstance(schema, list):
+        return [_without_null_defaults(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _without_null_defaults(part) for name, part in schema.items() if not (name == "default" and part is None)
+    }
+
+
+def describe_bodies(
+    app: FastAPI, routes: Sequence[tuple[str, RouteEffect]], *, token_always: bool, root_path: str
+) -> dict[str, Any]:
     """The whole description, with the schemas that routes refer to, and which routes need the token."""
     if app.openapi_schema is None:
         description = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        kinds = [kind for kind in vars(bodies).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        wanted = [kind for kind in kinds if kind not in (BaseModel, bodies.Body, bodies.Foreign)]
-        _, schemas = models_json_schema([(kind, "validation") for kind in wanted], ref_template=REFERENCE)
+        kinds = [kind for module in (bodies, foreign_answers) for kind in vars(module).values() if _is_body(kind)]
+        _, schemas = models_json_schema([(kind, "validation") for kind in kinds], ref_template=REFERENCE)
+        if root_path:
+            description["servers"] = [{"url": root_path}]
         components = description.setdefault("components", {})
-        components.setdefault("schemas", {}).update(schemas["$defs"])
+        components.setdefault("schemas", {}).update(_without_null_defaults(schemas["$defs"]))
         components["securitySchemes"] = SECURITY
         for method, route in routes:
             about = description["paths"].get(route.path, {}).get(method.lower())

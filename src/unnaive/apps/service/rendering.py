@@ -66,11 +66,11 @@ def render_plain(
     return Rendered([orjson.dumps(row | (more or {})) + separator for row in rows], 1, separator)
 
 
-def plain_rows(answers: Answers | TopAnswers, limit: int | None, above: float | None = None) -> list[dict[str, object]]:
-    """The same as values, with only classes of at least the value `above`."""
+def plain_rows(answers: Answers | TopAnswers, limit: int | None) -> list[dict[str, object]]:
+    """The same as values."""
     name = answers.fitted.value_name
     return [
         {"label": labels[0] if labels else None, "labels": labels,
          "classes": [{"label": label, name: value} for label, value in ranked]}
-        for labels, ranked in zip(answers.labels(), answers.ranked(limit, above), strict=True)
+        for labels, ranked in zip(answers.labels(), answers.ranked(limit), strict=True)
     ]  # fmt: skip

@@ -11,21 +11,27 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
+from unnaive.apps.common.web.access import check_scope
 from unnaive.apps.common.web.answering import json_response
 from unnaive.apps.common.web.effects import Effect, declares
 from unnaive.apps.common.web.refused import Refused, refuse_mistake
+from unnaive.apps.common.web.tokens import TokenScope
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import network_picture
 from unnaive.apps.service.classify import classify_texts, read_given
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
+from unnaive.apps.service.openapi_examples import TABLE as TABLE_EXAMPLE
+from unnaive.apps.service.requested_changes import RequestedChange
+from unnaive.apps.service.sent_tables import read_sent_table
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.curation.teaching.changes import Change, Document
 from unnaive.workflows.model_card import model_card
 
 STREAM_BODY = {"schema": {"type": "string"}, "example": LINES_EXAMPLE}
+TABLE_BODY = {"schema": {"type": "string"}, "example": TABLE_EXAMPLE}
 LINES = 256  # lines of a stream scored at a time
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
 
@@ -55,6 +61,7 @@ def make_router(models: Models) -> APIRouter:
     """The routes of the REST interface."""
     router = APIRouter()
     _add_classify(router, models)
+    _add_tables(router, models)
     _add_cards(router, models)
     _add_changes(router, models)
     _add_health(router, models)
@@ -86,6 +93,19 @@ def _add_classify(router: APIRouter, models: Models) -> None:
         return LinesResponse(stream(models, served, request, top_k))
 
 
+def _add_tables(router: APIRouter, models: Models) -> None:
+    """The route that reads a table for the page."""
+
+    @router.post(
+        "/v1/table", responses=described(None, bodies.TableAnswer, 413, 415)["responses"],
+        openapi_extra={"requestBody": {"required": True, "content": {"text/csv": TABLE_BODY}}},
+    )  # fmt: skip
+    @declares(Effect.COMPUTE)
+    async def table(request: Request, name: Annotated[str, Query(max_length=300)] = "table.csv") -> Response:
+        """The columns and rows of a file in CSV or TSV, in UTF-8, UTF-16 or Windows-1252; a bad row is an error."""
+        return json_response(await models.work(read_sent_table, await request.body(), name))
+
+
 def _add_cards(router: APIRouter, models: Models) -> None:
     """The routes that describe models."""
 
@@ -103,7 +123,8 @@ def _add_cards(router: APIRouter, models: Models) -> None:
         version = model.version
         about = await models.work(model_card, version.fitted, terms)
         details = {
-            "name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures,
+            "name": name, "version": version.number, "version_id": version.id, "teachable": model.teachable,
+            "evaluation": model.evaluation(),
             "history": await models.work(model.history),
         }  # fmt: skip
         return json_response({**details, **about})
@@ -151,18 +172,23 @@ def _add_changes(router: APIRouter, models: Models) -> None:
         name: str, request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         before: Annotated[int | None, Query(ge=0, le=1 << 53)] = None, documents: bool = False,
     ) -> Response:  # fmt: skip
-        """The events of the model, newest first; `documents` needs the token."""
+        """The events of the model, newest first; `documents` needs the token.
+
+        To read on, give the `next` of the answer as `before`; events that are added meanwhile shift nothing.
+        """
         model = models.find(name)
-        if documents and not request.scope.get("unnaive.token"):
-            raise Refused(401, "documents need the token of the service: Authorization: Bearer TOKEN")
+        if documents:
+            check_scope(request.scope.get("unnaive.token"), TokenScope.TEACH)
         record = model.record
         events = [] if record is None else await models.work(record.events, limit, before, documents=documents)
-        return json_response({"current": model.version.number, "versions": events})
+        version = model.version
+        more = events[-1]["event"] if len(events) == limit and events[-1]["event"] > 1 else None
+        return json_response({"current": version.number, "current_id": version.id, "versions": events, "next": more})
 
     @router.post(
         "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
     )
-    @declares(Effect.CHANGE)
+    @declares(Effect.RESTORE)
     async def rollback(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Restore a version of the model, exactly."""
         body = await request.body()
@@ -186,10 +212,16 @@ def _add_health(router: APIRouter, models: Models) -> None:
     @declares(Effect.HEALTH)
     async def readyz() -> Response:
         """Whether the service is ready: all models are loaded, and teaching can be written to disk."""
-        problem = models.problem
-        return json_response({"status": problem or "ready"}, 503 if problem else 200)
+        problem, problems = models.problem, models.problems
+        shown = {"problems": problems} if problems else {}
+        return json_response({"status": problem or "ready", **shown}, 503 if problem else 200)
 
-    @router.get("/metrics", response_class=Response)
+    @router.get(
+        "/metrics", response_class=Response,
+        responses=described(None, bodies.Status)["responses"] | {
+            200: {"description": "Done.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+        },
+    )  # fmt: skip
     @declares(Effect.READ)
     async def metrics() -> Response:
         """Counters, durations and drift in Prometheus's text format."""
@@ -202,7 +234,7 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
     version = model.version
     spec = version.fitted.spec
     return {
-        "name": model.name, "version": version.number,
+        "name": model.name, "version": version.number, "version_id": version.id,
         "model": spec.model.traits.name, "title": spec.model.traits.title,
         "classes": len(version.fitted.classes), "teachable": model.teachable,
         "fields": None if version.fitted.token_rule is None else version.fitted.token_rule.field_kinds,
@@ -215,9 +247,7 @@ async def teach_given(models: Models, name: str, body: bytes, key: str | None) -
     model = models.find(name)
     wanted = Change(learn=_documents_of(models, model, change_request.documents))
     request = digest_of("teach", body)
-    return await change(
-        models, model, model.change, "teach", wanted, new_classes=change_request.new_classes, key=key, request=request
-    )
+    return await change(models, model, None, RequestedChange("teach", wanted, change_request.new_classes, key, request))
 
 
 async def forget_taught(models: Models, name: str, body: bytes, key: str | None) -> Response:
@@ -241,9 +271,12 @@ async def forget_taught(models: Models, name: str, body: bytes, key: str | None)
 
 
 async def change(models: Models, model: ServedModel, function: Any, *arguments: Any, **named: Any) -> Response:
-    """The response of a function that changes a model."""
+    """The response of a function that changes a model; without one, of a change that others may share."""
     try:
-        answer = await models.change(function, *arguments, **named)
+        if function is None:
+            answer = await models.teach(model, *arguments)
+        else:
+            answer = await models.change(model, function, *arguments, **named)
     except Refused:
         raise
     except UnnaiveError as problem:  # a document that the model never learnt, or cannot learn
@@ -311,7 +344,12 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
             problems[number] = str(problem)
             texts[number:] = [""]
     scored = await models.find_top(model, texts, top_k)
-    more = {"model": model.name, "version": scored.version.number}  # the version may change during a stream
+    version = scored.version
+    more = {
+        "model": model.name,
+        "version": version.number,
+        "version_id": version.id,
+    }  # the version may change during a stream
     rows = scored.render(b"\n", more).joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})

@@ -11,18 +11,21 @@ from typing import Any
 
 from unnaive.apps.common.web.refused import Refused, refuse_mistake
 from unnaive.apps.service.measuring import HeldOut, measure_version
+from unnaive.apps.service.problems import LOAD, MEASURE, RECORD, WRITE, Problems
+from unnaive.apps.service.requested_changes import RequestedChange, compare_versions, count_copies, shown_answer
 from unnaive.apps.service.teaching import check_learnt, check_new_classes, select_documents
-from unnaive.apps.service.version import load_served, make_version
+from unnaive.apps.service.version import ID_LENGTH, Version, load_served, make_version
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.open_files import file_signature, hash_file
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
 from unnaive.curation.teaching.change_model import change_model, resolve_labels
 from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.log_events import Event
 from unnaive.curation.teaching.log_versions import PREVIOUS, PreviousFile
 from unnaive.curation.teaching.rebase import REBASE, rebase
 from unnaive.curation.teaching.saved_models import write_saved_model
-from unnaive.curation.teaching.teaching_log import TeachingRecord
+from unnaive.curation.teaching.teaching_log import NotRecordedError, TeachingRecord
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 
@@ -43,25 +46,26 @@ class ServedModel:
     the new version replaces the old one in a single assignment.
     """
 
-    def __init__(self, name: str, path: Path, *, teachable: bool, grow: bool = False) -> None:
+    def __init__(self, name: str, path: Path, *, teachable: bool, new_classes: bool = False) -> None:
         self.name, self.path = name, path
         self._changing = threading.RLock()
         self.record: TeachingRecord | None = None
         self._settings: dict[str, str] = {}
-        self._grow = grow  # whether classes that a new model file lacks are added to it
-        self.measures: dict[str, Any] = {}  # output of `unnaive evaluate --json`, for the card
+        self._new_classes = new_classes  # whether classes that a new model file lacks are added to it
+        self._evaluation: dict[str, Any] = {}  # output of `unnaive evaluate --json`, for the card
         self.held_out: HeldOut | None = None  # documents for evaluating each version
         self._measured: int | None = None  # the version evaluated last
         self._history: list[dict[str, Any]] = []  # if there is no record
-        self.problem: str | None = None  # why the model file could not be read or written, for /readyz
+        self.problems = Problems()
         self._signature = file_signature(path)
-        self._hash, self._written = "", 0
-        fitted = load_served(path, mapped=not teachable)
-        self.version = make_version(fitted, 0)
+        self._written = 0
+        fitted, sha256 = load_served(path, mapped=not teachable), hash_file(path)
+        self._hash = "" if teachable else sha256  # "" until a file was taken over
+        self.version = self._make_version(fitted, 0)
         if teachable:
             self.record = TeachingRecord(path)
             try:
-                self._take_over(fitted, hash_file(path))
+                self._take_over(fitted, sha256)
             except BaseException:
                 self.record.close()
                 raise
@@ -89,15 +93,15 @@ class ServedModel:
         missing = record.change_since(included)
         fitted = change_model(fitted, missing) if missing else fitted
         self._hash, self._written = sha256, included
-        self.version = make_version(fitted, record.last)
+        self.version = self._make_version(fitted, record.last)
 
     def _rebase(self, fitted: FittedModel, sha256: str) -> None:
         record = self._teachable_record()
-        rebased = rebase(fitted, record, grow=self._grow)
+        rebased = rebase(fitted, record, new_classes=self._new_classes)
         self._keep_previous()
         number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.versions().next_base})
         self._hash, self._written = sha256, number - 1
-        self.version = make_version(rebased.fitted, number)
+        self.version = self._make_version(rebased.fitted, number)
         log.warning("%s: loaded another model file as version %d: %s", self.name, number, rebased.describe())
         self.write_file()  # now the record knows the file
 
@@ -132,11 +136,10 @@ class ServedModel:
             self._signature = signature
             try:
                 return self._reload(signature)
-            except (UnnaiveError, OSError) as problem:
+            except Exception as problem:  # whatever is wrong with a file, the model in use goes on
                 # without the folder, since anybody can read /readyz
                 reason = str(problem).replace(f"{self.path.parent}/", "")
-                self.problem = f"the new model file of {self.name} could not be loaded: {reason}"
-                log.error("%s", self.problem)
+                self.problems.note(LOAD, f"the new model file of {self.name} could not be loaded: {reason}")
                 return False
 
     def _reload(self, signature: tuple[int, ...]) -> bool:
@@ -149,8 +152,8 @@ class ServedModel:
             self._take_over(fitted, sha256)
         elif not same:
             self._hash = sha256
-            self.version = make_version(fitted, self.version.number + 1)
-        self.problem = None
+            self.version = self._make_version(fitted, self.version.number + 1)
+        self.problems.clear(LOAD)
         return not same
 
     @property
@@ -158,23 +161,62 @@ class ServedModel:
         """Whether the model can be taught."""
         return self.record is not None
 
-    def change(
-        self,
-        kind: str,
-        change: Change,
-        *,
-        new_classes: bool | Collection[Label] = False,
-        key: str | None = None,
-        request: str = "",
-    ) -> dict[str, Any]:
-        """Teach and forget documents; when this returns, the change is on disk. The answer has predictions before and
-        after.
+    def change(self, kind: str, change: Change, **options: Any) -> dict[str, Any]:
+        """Teach and forget documents; when this returns, the change is on disk. `options` are those of RequestedChange.
 
-        `new_classes` is True to add unknown labels as classes, or lists those to add. A request with a `key` that was
-        used before is not repeated: it gets the first answer.
+        The answer has predictions before and after.
+        """
+        (outcome,) = self.change_together([RequestedChange(kind, change, **options)])
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome or {}
+
+    def change_together(self, requests: Sequence[RequestedChange]) -> list[dict[str, Any] | Exception | None]:
+        """The answer or the problem of each request, after one refit for those that teach; None for those to be tried
+        again after the others.
+
+        The first always gets an answer. Another waits if it might get a different one after those before it: it
+        forgets, or it would be refused, or it adds classes as one before it does, or has the same key or source.
         """
         with self._changing:
-            return self._repeated(key, request) or self._change(kind, change, new_classes, key, request)
+            outcomes: list[dict[str, Any] | Exception | None] = [None] * len(requests)
+            accepted: list[tuple[int, RequestedChange]] = []
+            taken: set[str] = set()
+            classes = set(self.version.fitted.classes)
+            grows = False
+            for position, request in enumerate(requests):
+                if accepted and (request.change.forget or accepted[0][1].change.forget or taken & request.names):
+                    continue
+                try:
+                    done = self._repeated(request.key, request.request)
+                    prepared = request if done else self._prepare(request)
+                except (UnnaiveError, OSError) as problem:
+                    if not accepted:
+                        outcomes[position] = problem
+                    continue
+                if done is not None:
+                    outcomes[position] = done
+                    continue
+                adds = any(label not in classes for document in prepared.change.learn for label in document.labels)
+                if adds and grows:
+                    continue
+                grows = grows or adds
+                taken |= request.names
+                accepted.append((position, prepared))
+            for position, outcome in zip(
+                (position for position, _ in accepted), self._apply_all([one for _, one in accepted]), strict=True
+            ):
+                outcomes[position] = outcome
+            return outcomes
+
+    def _apply_all(self, requests: Sequence[RequestedChange]) -> Sequence[dict[str, Any] | Exception]:
+        """Apply prepared changes together, or one by one if the model refuses them together."""
+        try:
+            return self._apply(requests) if requests else []
+        except NotRecordedError as problem:
+            return [problem] * len(requests)
+        except (UnnaiveError, OSError) as problem:
+            return [problem] if len(requests) == 1 else [self._apply_all([request])[0] for request in requests]
 
     def forget(
         self, documents: Sequence[Document], *, event: int | None = None, unchecked: bool = False,
@@ -214,7 +256,7 @@ class ServedModel:
         record = self._teachable_record()
         kind = record.kind_of(event)
         if kind is None:
-            raise Refused(409, f"there is no event {event}; the last is {record.last}")
+            raise Refused(404, f"there is no event {event}; the last is {record.last}")
         versions = record.versions()
         if kind == REBASE or versions.base_at(event) != versions.base_at(event - 1):
             raise Refused(409, f"event {event} loaded another model file; roll back to a version before it")
@@ -230,29 +272,70 @@ class ServedModel:
             return None
         if done[1] != request:
             raise Refused(409, f"the idempotency key {key!r} was used for another request; use a new one")
-        return shown_answer(done[2], done[0], repeated=True)
+        identifier = self._teachable_record().seal(done[0])[:ID_LENGTH]
+        return shown_answer(done[2], done[0], identifier, repeated=True)
 
     def _change(
         self, kind: str, change: Change, new_classes: bool | Collection[Label] | None, key: str | None, request: str,
         undoes: int | None = None,
     ) -> dict[str, Any]:  # fmt: skip
+        return self._apply([self._prepare(RequestedChange(kind, change, new_classes, key, request, undoes))])[0]
+
+    def _prepare(self, request: RequestedChange) -> RequestedChange:
+        """The request with labels of the model's type, and each document to forget linked to its teaching; refused if
+        a label may not be taught.
+        """
         record, old = self._teachable_record(), self.version.fitted
-        learn = tuple(replace(document, labels=resolve_labels(old, document.labels)) for document in change.learn)
-        check_new_classes(old, [label for document in learn for label in document.labels], new_classes)
-        change = Change(learn, record.link(change.forget))
-        new = change_model(old, change.net())
-        answer: dict[str, Any] = {
-            "taught": len(change.learn),
-            "forgotten": len(change.forget),
-            "changed": compare_versions(old, new, change),
-            "tuning_lost": lost_tuning(old, new),
-            "new_classes": [label for label in new.classes if label not in set(old.classes)],
-            "undoes": undoes,
-            "copies": count_copies(old, learn, record),
-        }
-        number = record.add(kind, change, answer, key=key, request=request)
-        self.version = make_version(new, number)
-        return shown_answer(answer, number, repeated=False)
+        learn = tuple(
+            replace(document, labels=resolve_labels(old, document.labels)) for document in request.change.learn
+        )
+        check_new_classes(old, [label for document in learn for label in document.labels], request.new_classes)
+        return replace(request, change=Change(learn, record.link(request.change.forget)))
+
+    def _apply(self, requests: Sequence[RequestedChange]) -> list[dict[str, Any]]:
+        """Refit once with all changes, write each as an event, and return their answers."""
+        record, old = self._teachable_record(), self.version.fitted
+        changes = [request.change for request in requests]
+        together = Change(
+            tuple(document for change in changes for document in change.learn),
+            tuple(document for change in changes for document in change.forget),
+        )
+        new = change_model(old, together.net())
+        known, lost = set(old.classes), lost_tuning(old, new)
+        events: list[Event] = []
+        for request, compared in zip(requests, compare_versions(old, new, changes), strict=True):
+            labels = {label for document in request.change.learn for label in document.labels}
+            answer: dict[str, Any] = {
+                "taught": len(request.change.learn),
+                "forgotten": len(request.change.forget),
+                "changed": compared,
+                "tuning_lost": lost and not events,
+                "new_classes": [label for label in new.classes if label not in known and label in labels],
+                "undoes": request.undoes,
+                "copies": count_copies(old, request.change.learn, record),
+            }
+            events.append(Event(request.kind, request.change, answer, request.key, request.request))
+        numbers = self._record_events(events)
+        self.version = self._make_version(new, numbers[-1])
+        return [
+            shown_answer(event.answer, number, self.version.id, repeated=False) | {"version": numbers[-1]}
+            for event, number in zip(events, numbers, strict=True)
+        ]
+
+    def _record_events(self, events: Sequence[Event]) -> list[int]:
+        try:
+            numbers = self._teachable_record().add_all(events)
+        except NotRecordedError as problem:
+            self.problems.note(RECORD, f"{self.name} cannot be taught: {problem}")
+            raise
+        self.problems.clear(RECORD)
+        return numbers
+
+    def _make_version(self, fitted: FittedModel, number: int) -> Version:
+        """A version whose id is the hash of its file, or of the events that made it."""
+        seal = self.record.seal(number) if self.record is not None and number else ""
+        first = None if self.record is None else self.record.first_file
+        return make_version(fitted, number, seal or first or self._hash)
 
     def replace_source(
         self, source: str, document: Document | None, *, new_classes: bool = False, key: str | None = None
@@ -268,7 +351,7 @@ class ServedModel:
                 number = self.version.number
                 return {
                     "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "new_classes": [],
-                    "undoes": None, "version": number, "event": number, "repeated": True,
+                    "undoes": None, "version": number, "version_id": self.version.id, "event": number, "repeated": True,
                 }  # fmt: skip
             return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
 
@@ -283,18 +366,42 @@ class ServedModel:
         else:
             self.record.keep_setting(name, value)
 
-    def measure(self) -> bool:
-        """Evaluate the current version unless that was done; return whether it was done now."""
+    def take_evaluation(self, values: dict[str, Any], path: str) -> None:
+        """Keep the output of `unnaive evaluate --json` for the card; refused if it is about another model."""
+        sha256 = values.get("model_sha256")
+        if not isinstance(sha256, str):
+            raise UnnaiveError(
+                f"{path} does not say which model it measured; write it again with {_remeasure(self.path)}"
+            )
+        number = 0 if sha256 == self._hash else None
+        if self.record is not None:
+            number = self.record.event_of_file(sha256)
+        if number is None:
+            raise UnnaiveError(
+                f"{path} measured another model than {self.path} (SHA-256 {sha256[:12]}…); write it again with "
+                f"{_remeasure(self.path)}"
+            )
+        self._evaluation = values | {"version": number}
+
+    def evaluation(self) -> dict[str, Any]:
+        """The evaluation, with the number of the version that it measured, and whether that is the current one."""
+        return self._evaluation and self._evaluation | {"current": self._evaluation["version"] == self.version.number}
+
+    def measure(self) -> tuple[int, dict[str, Any]] | None:
+        """Evaluate the current version, whose number and measures are returned; None if that was done."""
         version, held_out = self.version, self.held_out
         if held_out is None or self._measured == version.number:
-            return False
-        measures = measure_version(version.fitted, held_out)
-        self._measured = version.number
+            return None
+        self._measured = version.number  # also if it fails, which it would do again
+        return version.number, measure_version(version.fitted, held_out)
+
+    def keep_measures(self, number: int, measures: dict[str, Any]) -> None:
+        """Store the evaluation of a version."""
         if self.record is None:
-            self._history.insert(0, {"version": version.number, "at": None, "measures": measures})
+            self._history.insert(0, {"version": number, "at": None, "measures": measures})
         else:
-            self.record.keep_measures(version.number, measures)
-        return True
+            self.record.keep_measures(number, measures)
+        self.problems.clear(MEASURE)
 
     def history(self, limit: int = 100) -> list[dict[str, Any]]:
         """The evaluated versions, newest first."""
@@ -330,12 +437,12 @@ class ServedModel:
         self._keep_previous()
         answer: dict[str, Any] = {
             "taught": len(change.learn), "forgotten": len(change.forget), "base": previous.base, "tuning_lost": False,
-            "new_classes": [], "undoes": None, "changed": compare_versions(old, new, change),
+            "new_classes": [], "undoes": None, "changed": compare_versions(old, new, [change])[0],
         }  # fmt: skip
-        event = record.add(f"rollback to {number}", change, answer, key=key, request=request)
-        self.version = make_version(new, event)
+        (event,) = self._record_events([Event(f"rollback to {number}", change, answer, key, request)])
+        self.version = self._make_version(new, event)
         self.write_file()
-        return shown_answer(answer, event, repeated=False)
+        return shown_answer(answer, event, self.version.id, repeated=False)
 
     def write_file(self) -> bool:
         """Rewrite the model file with all events; return whether there was anything to write.
@@ -350,15 +457,21 @@ class ServedModel:
                 with locked_for_replacing(self.path, wait=False):
                     sha256 = hash_file(self.path)
                     if sha256 == self._hash:
-                        self._hash = write_saved_model(self.path, self.version.fitted, record, self.version.number)
-                        self._written, self.problem = self.version.number, None
+                        path = self.path.resolve()  # a link stays a link
+                        self._hash = write_saved_model(path, self.version.fitted, record, self.version.number)
+                        self._written = self.version.number
                         self._signature = file_signature(self.path)
+                        self.problems.clear(WRITE)
                         return True
             except BlockingIOError:
                 return False
-            except FileNotFoundError as problem:
-                self.problem = f"the model file of {self.name} is missing; what was taught is in its record"
-                raise UnnaiveError(self.problem) from problem
+            except FileNotFoundError:
+                self.problems.note(WRITE, f"the model file of {self.name} is missing; what was taught is in its record")
+                return False
+            except (UnnaiveError, OSError) as problem:
+                reason = str(problem).replace(f"{self.path.parent}/", "")
+                self.problems.note(WRITE, f"the model file of {self.name} could not be written: {reason}")
+                return False
             self._signature = None
             self.reload()  # another process has written it
             return False
@@ -377,43 +490,8 @@ class ServedModel:
         return self.record
 
 
-def shown_answer(answer: dict[str, Any], number: int, *, repeated: bool) -> dict[str, Any]:
-    """The part of a recorded answer that a client gets."""
-    shown = {name: value for name, value in answer.items() if name not in ("copies", "base")}
-    return shown | {"version": number, "event": number, "repeated": repeated}
-
-
-def count_copies(fitted: FittedModel, documents: Sequence[Document], record: TeachingRecord) -> dict[str, int]:
-    """How often the model had learnt each text before it was taught here; texts it had not are left out.
-
-    A rebase needs these numbers.
-    """
-    if fitted.text_hashes is None or not documents:
-        return {}
-    texts = [document.text for document in documents]
-    n_learnt = {text: times for text, times in zip(texts, fitted.text_hashes.copies(texts), strict=True) if times}
-    others = {text: times - record.count_taught(text) for text, times in n_learnt.items()}
-    return {text: times for text, times in others.items() if times > 0}
-
-
-def compare_versions(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
-    """The prediction for each changed text before and after, as plain values."""
-    texts = [document.text for document in (*change.learn, *change.forget)][:100]
-    return [
-        {"before": before, "after": after} for before, after in zip(_best(old, texts), _best(new, texts), strict=True)
-    ]  # fmt: skip
-
-
-def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
-    if not texts:
-        return []
-    scores = fitted.scores(list(texts))
-    values = fitted.probabilities(scores) if fitted.probabilistic else scores
-    best = fitted.first_labels(scores)
-    return [
-        {"label": fitted.classes[index], fitted.value_name: float(row[index])}
-        for index, row in zip(best, values, strict=True)
-    ]
+def _remeasure(path: Path) -> str:
+    return f"unnaive evaluate {path} DATA --json"
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:

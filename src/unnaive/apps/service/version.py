@@ -15,13 +15,21 @@ from unnaive.base.types import Label
 from unnaive.classifier.model_file import load_model
 from unnaive.learning.fitted import FittedModel
 
+ID_LENGTH = 16  # hexadecimal digits of the id of a version
+
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A fitted model and the number of the last event it includes; 0 for the original model file."""
+    """A fitted model.
+
+    number  the last event that it includes, for display: 0 for the original model file
+    id      identifies the version everywhere and for good: the beginning of the SHA-256 of its file or, if it was
+            taught here, of the hash of its events
+    """
 
     fitted: FittedModel
     number: int
+    id: str = ""
 
     @lazy_property
     def json_pieces(self) -> JsonPieces:
@@ -39,9 +47,9 @@ def load_served(path: Path, *, mapped: bool) -> FittedModel:
     return fitted
 
 
-def make_version(fitted: FittedModel, number: int) -> Version:
+def make_version(fitted: FittedModel, number: int, digest: str) -> Version:
     """A version that uses half of the cores, leaving the others to the event loop."""
-    return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)
+    return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number, digest[:ID_LENGTH])
 
 
 @dataclass(frozen=True)

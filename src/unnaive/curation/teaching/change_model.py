@@ -37,11 +37,14 @@ def change_model(fitted: FittedModel, change: Change) -> FittedModel:
     classifier = TextClassifier.from_fitted(fitted)
     if change.learn:
         classifier.partial_fit(
-            [document.text for document in change.learn], _labels_for(fitted, change.learn), grow=True, keep_choice=True
+            [document.text for document in change.learn],
+            _labels_for(fitted, change.learn),
+            new_classes=True,
+            search="keep",
         )
     if change.forget:
         classifier.forget(
-            [document.text for document in change.forget], _labels_for(fitted, change.forget), keep_choice=True
+            [document.text for document in change.forget], _labels_for(fitted, change.forget), search="keep"
         )
     return classifier.fitted_
 

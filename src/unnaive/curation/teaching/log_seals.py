@@ -119,11 +119,13 @@ class LastKnown:
 class LastFile:
     """The small file beside a record: lines are only appended; an incomplete line is ignored.
 
-    Lines are not flushed: an event is on disk before its line, so the file can be behind, but never ahead.
+    Lines are not flushed: an event is on disk before its line, so the file can be behind, but never ahead. So it is
+    no error either if a line cannot be written, for instance because the disk is full.
     """
 
     def __init__(self, record: Path) -> None:
         self.path = record.with_name(record.name + SUFFIX)
+        self._torn = False  # whether the last line may be incomplete
 
     def read(self) -> LastKnown:
         """Read the file; empty if it does not exist."""
@@ -157,11 +159,17 @@ class LastFile:
 
     def _add(self, kind: str, event: int, value: str) -> None:
         line = f"{kind} {event} {value} {_check_word(kind, str(event), value)}\n"
-        handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PLAIN, 0o600)
+        try:
+            handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PLAIN, 0o600)
+        except OSError:
+            return
+        data = (b"\n" if self._torn else b"") + line.encode()
         try:
             if os.fstat(handle).st_size > LONGEST:
                 os.ftruncate(handle, 0)
-            os.write(handle, line.encode())
+            self._torn = os.write(handle, data) < len(data)
+        except OSError:
+            self._torn = True
         finally:
             os.close(handle)
 

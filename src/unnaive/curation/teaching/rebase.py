@@ -76,10 +76,10 @@ class Rebased:
         return Change(tuple(item.document for item in self.left if item.sign < 0), taken)
 
 
-def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -> Rebased:
+def rebase(fitted: FittedModel, record: TeachingRecord, *, new_classes: bool = False) -> Rebased:
     """Apply everything that the record holds as taught or forgotten to the model.
 
-    Classes that teaching had added are added again; other classes that the model lacks are added only with `grow`.
+    Classes that teaching had added are added again; others that the model lacks are added only with `new_classes`.
     """
     standing = record.standing()
     if fitted.statistic is None:
@@ -87,11 +87,11 @@ def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -
             LeftOut(document, -1, FROZEN) for document in standing.forget
         ]
         return Rebased(fitted, Change(), 0, tuple(left))
-    new_classes = record.new_classes()
+    added = record.new_classes()
     left, taught = [], []
     for document in (replace(document, labels=resolve_labels(fitted, document.labels)) for document in standing.learn):
         reason = find_other_fields(document.text, _fields(fitted))
-        reason = reason or (None if grow else find_missing(fitted, document.labels, new_classes))
+        reason = reason or (None if new_classes else find_missing(fitted, document.labels, added))
         if reason is None and not fitted.multilabel and len(document.labels) != 1:
             reason = "the model gives one label to each text"
         if reason is None:

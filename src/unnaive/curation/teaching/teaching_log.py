@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,10 +22,17 @@ from typing import Any, BinaryIO
 
 from unnaive.base.damage import RecordKind, find_sqlite_damage
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
-from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.sqlite_files import connect_durable, snapshot, transaction
 from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.log_events import (
+    Event,
+    describe_events,
+    describe_measures,
+    insert_event,
+    state_sql,
+)
 from unnaive.curation.teaching.log_format import prepare_tables
 from unnaive.curation.teaching.log_seals import (
     LastFile,
@@ -49,6 +58,10 @@ KIND = RecordKind(
 DERIVED = "derived "  # prefix of a setting's name, followed by the hash of a model file
 
 
+class NotRecordedError(UnnaiveError):
+    """The record could not be written; nothing was changed."""
+
+
 class TeachingRecord:
     """The durable events of one model: an event is on disk when `add` returns."""
 
@@ -60,8 +73,10 @@ class TeachingRecord:
         self._last_file = LastFile(self.path)
         if not self.path.exists():
             self._tell_absence(self._last_file.begin_anew())
+        self._reading = threading.Lock()
         try:
             self._data = connect_durable(self.path)
+            self._reader = connect_durable(self.path)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
             self._lock.close()
@@ -75,7 +90,8 @@ class TeachingRecord:
         problem = find_sqlite_damage(self._data)
         if problem is None:
             prepare_tables(self._data, str(self.path))
-            problem = find_record_problem(self._data)
+            with snapshot(self._data) as data:  # another process may note a model file meanwhile
+                problem = find_record_problem(data)
         if problem is not None:
             raise KIND.damage(self.path, problem)
         self._tell_loss(self._last_file.read())
@@ -126,25 +142,47 @@ class TeachingRecord:
         self, kind: str, change: Change, answer: dict[str, Any], *, key: str | None = None, request: str | None = None
     ) -> int:
         """Write an event and return its number; `key` and `request` identify an idempotent request."""
-        with transaction(self._data) as data:
-            number = data.execute(
-                "INSERT INTO events (at, kind, key, request, answer) VALUES (?, ?, ?, ?, ?)",
-                (datetime.now(UTC).isoformat(timespec="milliseconds"), kind, key, request, json.dumps(answer)),
-            ).lastrowid
-            event = int(number or 0)
-            rows = [
-                (event, sign, document) for sign, part in ((1, change.learn), (-1, change.forget)) for document in part
-            ]
-            data.executemany(
-                "INSERT INTO documents (event, sign, text, labels, source, undoes) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (number, sign, document.text, json.dumps(document.labels), document.source, document.undoes)
-                    for number, sign, document in rows
-                ],
-            )
-            seal = seal_event(data, event)
-        self._last_file.add_event(event, seal)
-        return event
+        return self.add_all([Event(kind, change, answer, key, request)])[0]
+
+    def add_all(self, events: Sequence[Event]) -> list[int]:
+        """Write events in one transaction, all or none, and return their numbers."""
+        numbers, seal = [], ""
+        with self._writing() as data:
+            for event in events:
+                numbers.append(insert_event(data, event))
+                seal = seal_event(data, numbers[-1])
+        if numbers:
+            self._last_file.add_event(numbers[-1], seal)
+        return numbers
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; a sentence if it cannot be written, and then nothing of it is."""
+        try:
+            with transaction(self._data) as data:
+                yield data
+        except sqlite3.Error as problem:
+            raise NotRecordedError(
+                f"{self.path.name} could not be written ({problem}), so nothing was changed; make room on its disk, or "
+                "end the program that keeps it locked, and try again"
+            ) from problem
+
+    @contextmanager
+    def _view(self) -> Iterator[sqlite3.Connection]:
+        """A state of the record for threads other than the one that changes the model."""
+        with self._reading, snapshot(self._reader) as data:
+            yield data
+
+    def seal(self, event: int) -> str:
+        """The hash of an event and all before it."""
+        row = self._data.execute("SELECT hash FROM seals WHERE event = ?", (event,)).fetchone()
+        return str(row[0]) if row else ""
+
+    @property
+    def first_file(self) -> str | None:
+        """The hash of the model file that the record began with."""
+        row = self._data.execute("SELECT sha256 FROM folds WHERE event = 0 ORDER BY rowid LIMIT 1").fetchone()
+        return None if row is None else str(row[0])
 
     def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
         """The event, request and answer of an idempotency key; None if it is new."""
@@ -168,7 +206,7 @@ class TeachingRecord:
         """The change that undoes an event; documents that later events changed are left out."""
         rows = self._data.execute(
             "SELECT coalesce(one.undoes, one.id) AS root, one.sign, one.text, one.labels, "
-            f"{_state('coalesce(one.undoes, one.id)')} = {_state('coalesce(one.undoes, one.id)', 'one.id')}"
+            f"{state_sql('coalesce(one.undoes, one.id)')} = {state_sql('coalesce(one.undoes, one.id)', 'one.id')}"
             " FROM documents AS one WHERE one.event = ? ORDER BY one.id",
             (event,),
         )
@@ -227,7 +265,7 @@ class TeachingRecord:
         """The numbers of taught documents with this text and labels that were not reversed, newest first."""
         rows = self._data.execute(
             "SELECT id, labels FROM documents AS one WHERE substr(text, 1, 32) = substr(?1, 1, 32) AND text = ?1"
-            f" AND undoes IS NULL AND sign > 0 AND {_state('one.id')} > 0 ORDER BY id DESC",
+            f" AND undoes IS NULL AND sign > 0 AND {state_sql('one.id')} > 0 ORDER BY id DESC",
             (document.text,),
         )
         wanted = set(document.labels)
@@ -253,82 +291,49 @@ class TeachingRecord:
     @property
     def previous(self) -> PreviousFile | None:
         """The file of the previous base, if it is kept."""
-        previous = read_previous(self.setting(PREVIOUS))
+        return self._previous_in(self._data)
+
+    def _previous_in(self, data: sqlite3.Connection) -> PreviousFile | None:
+        previous = read_previous(_setting(data, PREVIOUS))
         return previous if self.previous_path.exists() else None
 
     def current(self, source: str) -> Document | None:
         """The document that a source currently stands for; None if it was never taught or has been forgotten."""
         row = self._data.execute(
             "SELECT text, labels, source, id FROM documents AS one WHERE source = ? AND undoes IS NULL AND sign > 0"
-            f" AND {_state('one.id')} > 0 ORDER BY id DESC LIMIT 1",
+            f" AND {state_sql('one.id')} > 0 ORDER BY id DESC LIMIT 1",
             (source,),
         ).fetchone()
         return None if row is None else _document(*row)
 
     def events(self, limit: int, before: int | None = None, *, documents: bool = False) -> list[dict[str, Any]]:
         """Events before number `before` as plain values, newest first; with their documents if requested."""
-        rows = self._data.execute(
-            "SELECT id, at, kind, answer, (SELECT found FROM measures WHERE event = events.id) FROM events"
-            " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
-            (before, limit),
-        ).fetchall()
-        versions, previous = self.versions(), self.previous
-        return [
-            self._event(*row, documents=documents) | {"restorable": versions.barrier(int(row[0]), previous) is None}
-            for row in rows
-        ]
-
-    def _event(
-        self, number: int, at: str, kind: str, answer: str, measures: str | None, *, documents: bool
-    ) -> dict[str, Any]:
-        root = "coalesce(one.undoes, one.id)"
-        rows = self._data.execute(
-            f"SELECT one.sign, one.text, one.labels, {_state(root)} = {_state(root, 'one.id')}"
-            " FROM documents AS one WHERE one.event = ? ORDER BY one.id",
-            (number,),
-        ).fetchall()
-        about = json.loads(answer)
-        summary = {
-            "version": number, "event": number, "at": at, "kind": kind, "documents": len(rows),
-            "undoes": about.get("undoes"), "undone": bool(rows) and not any(as_left for *_, as_left in rows),
-            "measures": None if measures is None else json.loads(measures),
-        }  # fmt: skip
-        if kind == "rebase":
-            summary |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
-        if documents:
-            summary["changes"] = [
-                {"sign": sign, "text": text, "labels": json.loads(labels), "standing": bool(as_left)}
-                for sign, text, labels, as_left in rows
-            ]
-        return summary
+        with self._view() as data:
+            return describe_events(data, limit, before, self._previous_in(data), documents=documents)
 
     def keep_measures(self, event: int, measures: dict[str, Any]) -> None:
         """Store the evaluation of the version after an event."""
-        with transaction(self._data) as data:
+        with self._writing() as data:
             data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(measures)))
 
     def measured(self, limit: int) -> list[dict[str, Any]]:
         """The evaluated versions, newest first: number, time and measures."""
-        rows = self._data.execute(
-            "SELECT measures.event, events.at, found FROM measures LEFT JOIN events ON events.id = measures.event"
-            " ORDER BY measures.event DESC LIMIT ?",
-            (limit,),
-        )
-        return [{"version": number, "at": at, "measures": json.loads(measures)} for number, at, measures in rows]
+        with self._view() as data:
+            return describe_measures(data, limit)
 
     def setting(self, name: str) -> str | None:
         """A value stored by name beside the events, such as the Label Studio configuration."""
-        row = self._data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        with self._view() as data:
+            return _setting(data, name)
 
     def keep_setting(self, name: str, value: str) -> None:
         """Store a value by name."""
-        with transaction(self._data) as data:
+        with self._writing() as data:
             data.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def note_file(self, sha256: str, event: int) -> None:
         """Record the last event of a model file before the file is put in place."""
-        with transaction(self._data) as data:
+        with self._writing() as data:
             data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
             seal_file(data, sha256, event)
         self._last_file.add_file(sha256, event)
@@ -356,20 +361,20 @@ class TeachingRecord:
 
     def close(self) -> None:
         """Close the file and release the lock."""
-        self._data.close()
+        for connection in ("_data", "_reader"):
+            if hasattr(self, connection):
+                getattr(self, connection).close()
         self._lock.close()
+
+
+def _setting(data: sqlite3.Connection, name: str) -> str | None:
+    row = data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _document(text: str, labels: str, source: str | None = None, undoes: int | None = None) -> Document:
     values: Sequence[Label] = json.loads(labels)
     return Document(text, tuple(values), source, undoes)
-
-
-def _state(root: str, up_to: str | None = None) -> str:
-    """SQL: 1 if a document is taught, −1 if forgotten, else 0; now, or when the document `up_to` was written."""
-    until = "" if up_to is None else f" AND chain.id <= {up_to}"
-    same = f"(chain.id = {root} OR chain.undoes = {root})"
-    return f"(SELECT coalesce(sum(chain.sign), 0) FROM documents AS chain WHERE {same}{until})"
 
 
 def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:

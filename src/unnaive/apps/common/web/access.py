@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import re
 import time
 from base64 import b64decode
@@ -11,8 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
+from unnaive.apps.common.web.cors import AllowedOrigins
+from unnaive.apps.common.web.proxies import Proxies
 from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.common.web.sessions import Headers, Sessions
+from unnaive.apps.common.web.tokens import Token, Tokens, TokenScope
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ONCE = (
@@ -25,21 +27,22 @@ ONCE = (
 )  # headers that may occur only once
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
-FREE_MISTAKES = 10  # wrong tokens from an address before it has to wait
+FREE_MISTAKES = 10  # wrong tokens from an address that are answered without a delay
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0  # seconds; the wait doubles with each wrong token
 FORGIVEN = 300.0  # seconds after the last wrong token until its address is forgiven
-WAITING = 16  # maximum number of guesses from one address that wait at a time
+WAITING = 16  # maximum number of delayed answers to one address
 MOST_ADDRESSES = 10_000  # maximum number of addresses remembered
 
 
 @dataclass(frozen=True)
 class Access:
-    """Access rules: the token, whether every request needs it, and the host names of the service."""
+    """Access rules: the tokens, whether every request needs one, and the host names of the service."""
 
-    token: str = field(repr=False)
+    tokens: Tokens = field(repr=False)
     always: bool = False
     hosts: frozenset[str] = frozenset(LOOPBACK)
-    origins: tuple[str, ...] = ()
+    origins: AllowedOrigins = field(default_factory=AllowedOrigins)
+    proxies: Proxies = field(default_factory=Proxies)
     sessions: Sessions | None = None
 
     def check_host(self, headers: Headers) -> None:
@@ -53,14 +56,13 @@ class Access:
     def check_origin(self, headers: Headers) -> None:
         """Refuse a request that the browser attributes to a page of another site; programs send no such header."""
         origin = headers.get(b"origin")
-        if origin is None or origin.decode("latin-1") in self.origins:
+        if origin is None or self.origins.allows(origin):
             return
         if not is_same_origin(headers):
             raise Refused(403, "pages of other sites may not send requests; allow the site with --allow-origin")
 
-    def has_token(self, headers: Headers) -> bool:
-        """Whether the request has the token, as a bearer token or as the password of any user; compared in constant
-        time.
+    def find_token(self, headers: Headers) -> Token | None:
+        """The token of a request, which is a bearer token or the password of any user; None if it is not accepted.
 
         Label Studio supports only users and passwords.
         """
@@ -69,23 +71,37 @@ class Access:
             try:
                 credentials = b64decode(credentials, validate=True).partition(b":")[2]
             except ValueError:
-                return False
+                return None
         elif kind.lower() != b"bearer":
-            return False
-        return hmac.compare_digest(credentials, self.token.encode())
+            return None
+        return self.tokens.find(credentials)
 
-    def has_session(self, headers: Headers, *, proof: bool) -> bool:
-        """Whether the request has the cookie of a session and comes from a page of this service.
+    def find_session(self, headers: Headers, *, proof: bool) -> Token | None:
+        """The token that began the session of a request; None unless the request comes from a page of this service.
 
         A browser adds cookies to requests from any page, and to those for other ports of this host even with
         SameSite=Strict. So the cookie is accepted only if the browser does not report another origin; with `proof`,
         only if it confirms that the origin is ours.
         """
-        if self.sessions is None or not self.sessions.knows(self.sessions.read(headers)):
-            return False
+        token = None if self.sessions is None else self.sessions.find(self.sessions.read(headers), self.tokens)
+        if token is None:
+            return None
         if proof and not is_same_origin(headers):
             raise Refused(403, "a session is valid only on the service's own page; programs must send the token")
-        return proof or headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none")
+        own = proof or headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none")
+        return token if own else None
+
+
+def check_scope(token: Token | None, scope: TokenScope) -> None:
+    """Refuse a request that needs a token with a scope, and came without one, or with one that allows less."""
+    if token is None:
+        raise Refused(401, "this request needs the token of the service: Authorization: Bearer TOKEN")
+    if token.scope < scope:
+        raise Refused(
+            403,
+            f"the token of {token.name} has the scope {token.scope.word}, and this request needs one with the scope "
+            f"{scope.word}",
+        )
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -142,23 +158,20 @@ class Mistakes:
 
 
 class WrongTokens:
-    """Slow down guessing: after ten wrong tokens from an address, each further attempt waits before it is checked.
+    """Slow down guessing: after ten wrong tokens from an address, each further one is answered after a delay.
 
-    A waiting token has not been compared yet, so many connections do not help: at most 16 attempts of an address wait,
-    and any others get 429 unchecked. The right token from that address also waits, once per connection.
+    A token is compared first, so the right one never waits, whatever others at its address do. At most 16 answers to an
+    address wait at a time, and further wrong tokens get 429: a flood takes no memory. Guessing is hopeless anyway,
+    since a token has at least 16 characters.
     """
 
     def __init__(self) -> None:
         self._mistakes: dict[str, Mistakes] = {}
 
-    async def wait(self, address: str) -> None:
-        """Wait for as long as the wrong tokens from this address require."""
-        mistakes = self._mistakes.get(address)
-        if mistakes is None or mistakes.number < FREE_MISTAKES:
-            return
-        if time.monotonic() - mistakes.last > FORGIVEN:
-            if not mistakes.waiting:
-                del self._mistakes[address]
+    async def delay(self, address: str) -> None:
+        """Count a wrong token and wait before it is answered; refused if too many answers to this address wait."""
+        mistakes = self._count(address)
+        if mistakes.number <= FREE_MISTAKES:
             return
         if mistakes.waiting >= WAITING:
             raise Refused(429, "too many wrong tokens came from this address; wait some seconds")
@@ -168,20 +181,20 @@ class WrongTokens:
         finally:
             mistakes.waiting -= 1
 
-    def note(self, address: str) -> None:
-        """Count a wrong token."""
+    def _count(self, address: str) -> Mistakes:
         if address not in self._mistakes and len(self._mistakes) >= MOST_ADDRESSES:
             del self._mistakes[next(iter(self._mistakes))]
         mistakes = self._mistakes.setdefault(address, Mistakes())
         now = time.monotonic()
         mistakes.number = 1 if now - mistakes.last > FORGIVEN else mistakes.number + 1
         mistakes.last = now
+        return mistakes
 
 
 def waiting_time(mistakes: int) -> float:
-    """Seconds that the next token from an address waits after this many wrong ones.
+    """Seconds until the answer to a wrong token, which is the one of this number from its address.
 
-    >>> [waiting_time(number) for number in (10, 11, 12, 14, 1000)]
+    >>> [waiting_time(number) for number in (11, 12, 13, 15, 1000)]
     [0.25, 0.5, 1.0, 4.0, 4.0]
     """
-    return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(mistakes - FREE_MISTAKES, 30))
+    return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(mistakes - FREE_MISTAKES - 1, 30))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from urllib.parse import quote
 
-_answering: ContextVar[tuple[str, int] | None] = ContextVar("answering", default=None)
+_answering: ContextVar[tuple[str, int, str] | None] = ContextVar("answering", default=None)
 
 
 def begin_request() -> None:
@@ -13,19 +13,23 @@ def begin_request() -> None:
     _answering.set(None)
 
 
-def note_version(name: str, number: int) -> None:
+def note_version(name: str, number: int, identifier: str) -> None:
     """Record the model and version that answer; the last call counts."""
-    _answering.set((name, number))
+    _answering.set((name, number, identifier))
 
 
 def version_headers() -> list[tuple[bytes, bytes]]:
     """The headers that name the model and its version; empty if no model was involved.
 
-    >>> note_version("Anträge", 3)
-    >>> version_headers()
-    [(b'unnaive-model', b'Antr%C3%A4ge'), (b'unnaive-version', b'3')]
+    >>> note_version("Anträge", 3, "5fa9a7a53b9b94d1")
+    >>> version_headers()[1:]
+    [(b'unnaive-version', b'3'), (b'unnaive-version-id', b'5fa9a7a53b9b94d1')]
     """
     answer = _answering.get()
     if answer is None:
         return []
-    return [(b"unnaive-model", quote(answer[0], safe=" ").encode()), (b"unnaive-version", b"%d" % answer[1])]
+    name, number, identifier = answer
+    return [
+        (b"unnaive-model", quote(name, safe=" ").encode()), (b"unnaive-version", b"%d" % number),
+        (b"unnaive-version-id", identifier.encode()),
+    ]  # fmt: skip

@@ -23,8 +23,8 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS), status, media_type="application/json")
 
 
-def answer_errors_in_sentences(app: FastAPI) -> None:
-    """Answer every error as {"error": a sentence}."""
+def answer_errors_in_sentences(app: FastAPI, guide: str) -> None:
+    """Answer every error as {"error": a sentence}; `guide` is the path of a page that tells what there is."""
 
     @app.exception_handler(Refused)
     async def refused(_: Request, problem: Refused) -> Response:
@@ -43,7 +43,7 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, problem: HTTPException) -> Response:
-        sentence = f"there is nothing at {request.url.path}; see /openapi.json" if problem.status_code == 404 else None
+        sentence = f"there is nothing at {request.url.path}; see {guide}" if problem.status_code == 404 else None
         answer = json_response({"error": sentence or str(problem.detail)}, problem.status_code)
         answer.headers.update(problem.headers or {})
         return answer

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from unnaive.apps.common.web.limits import Limits
 
@@ -126,3 +126,13 @@ class Edge:
             loop.call_later(self.limits.header_seconds / SWEEPS if left else SOON, self._sweep, loop)
         else:
             self._loop = None
+
+
+def limit_handshakes(loop: Any, seconds: float) -> None:
+    """Make an event loop drop clients that do not finish the TLS handshake in time; uvicorn has no option for it."""
+    create = loop.create_server
+
+    def create_server(*arguments: Any, ssl: Any = None, **named: Any) -> Any:
+        return create(*arguments, ssl=ssl, **named, **({"ssl_handshake_timeout": seconds} if ssl else {}))
+
+    loop.create_server = create_server

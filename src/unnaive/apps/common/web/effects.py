@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI
 
+from unnaive.apps.common.web.tokens import TokenScope
+
 DECLARED = "__unnaive_effect__"  # the attribute of an endpoint that holds its effect
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -23,7 +25,9 @@ class Effect(enum.Enum):
     READ = "read"  # a model's card and the like: token unless on loopback
     COMPUTE = "compute"  # costs time: token unless on loopback, no pages of other sites
     STREAM = "stream"  # like COMPUTE, for as long as the client wants
-    CHANGE = "change"  # changes a model or stored data: always the token, no pages of other sites
+    SESSION = "session"  # signs in or out: always a token, no pages of other sites
+    CHANGE = "change"  # changes a model or stored data: always a token that may teach, no pages of other sites
+    RESTORE = "restore"  # takes back what others changed: always a token that may do everything, likewise
 
     @property
     def public(self) -> bool:
@@ -33,7 +37,17 @@ class Effect(enum.Enum):
     @property
     def own_pages_only(self) -> bool:
         """Whether pages of other sites may not call the route."""
-        return self in (Effect.COMPUTE, Effect.STREAM, Effect.CHANGE)
+        return self in (Effect.COMPUTE, Effect.STREAM) or self.always_needs_token
+
+    @property
+    def always_needs_token(self) -> bool:
+        """Whether the route needs a token on loopback too."""
+        return self in (Effect.SESSION, Effect.CHANGE, Effect.RESTORE)
+
+    @property
+    def scope(self) -> TokenScope:
+        """What a token must allow for the route."""
+        return {Effect.CHANGE: TokenScope.TEACH, Effect.RESTORE: TokenScope.ADMIN}.get(self, TokenScope.PREDICT)
 
 
 def declares(effect: Effect) -> Callable[[Endpoint], Endpoint]:

@@ -12,11 +12,15 @@ from unnaive.apps.common.web.edge import Address, Edge
 from unnaive.apps.common.web.guard import HEADERS, refusal
 from unnaive.apps.common.web.refused import Refused
 
-NOT_HTTP = "this is not HTTP/1.1, or a header contains an invalid character"
+NOT_HTTP = "this is not HTTP/1.1, or its target or a header is invalid"
 
 
 class TooLong(Exception):
     """A header that arrived at once exceeds the size limit."""
+
+
+class TooEarly(Exception):
+    """A request begins before the previous one has been answered (pipelining)."""
 
 
 class EdgeProtocol(HttpToolsProtocol):
@@ -24,6 +28,10 @@ class EdgeProtocol(HttpToolsProtocol):
 
     The size limit applies to bytes that do not complete a step of a request: those of an unfinished header, and of
     the trailers after a chunked body.
+
+    A request that arrives before the previous one has been answered is not read: the connection is closed after that
+    answer, and the client sends the request again, as RFC 9112, section 9.3.2 asks of clients. The parser cannot stop
+    in the middle, and otherwise it would make objects for thousands of requests in a single packet.
     """
 
     def __init__(
@@ -32,12 +40,12 @@ class EdgeProtocol(HttpToolsProtocol):
     ) -> None:  # fmt: skip
         super().__init__(config, server_state, app_state, _loop)
         self.edge: Edge = self.app.edge  # of the guard
-        self.trusted = False  # whether the token was sent on this connection
         self._address: Address | None = None
         self._answered = False  # whether a request of this connection was answered
         self._pending = 0  # bytes since the last completed step of a request
         self._size = 0  # bytes being parsed
         self._further = False  # whether they completed a step
+        self._ended = False  # whether further bytes are ignored, since the connection closes after its answer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a client, or tell it that there is no room."""
@@ -55,6 +63,8 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse the data, and count bytes that complete no step of a request."""
+        if self._ended:
+            return
         self._unset_keepalive_if_required()
         self._further, self._size = False, len(data)
         try:
@@ -62,9 +72,7 @@ class EdgeProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:  # to an unsupported protocol; the request itself is answered
             return
         except httptools.HttpParserCallbackError as problem:
-            if not isinstance(problem.__context__, TooLong):
-                raise
-            self._refuse_header()
+            self._end(problem.__context__)
             return
         except httptools.HttpParserError:
             self._refuse(400, NOT_HTTP)
@@ -77,6 +85,21 @@ class EdgeProtocol(HttpToolsProtocol):
         self._pending += len(data)
         if self._pending > self.edge.limits.header:
             self._refuse_header()
+
+    def _end(self, problem: BaseException | None) -> None:
+        """Close because of a request that a callback of the parser refused."""
+        if isinstance(problem, TooEarly):
+            self._ended, self.cycle.keep_alive = True, False
+        elif isinstance(problem, TooLong):
+            self._refuse_header()
+        else:  # a target without a path (CONNECT, GET http://[), or with other characters than ASCII
+            self._refuse(400, NOT_HTTP)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        if not self._is_idle():
+            raise TooEarly
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """The header of a request is complete; the application waits for its body."""
@@ -108,16 +131,18 @@ class EdgeProtocol(HttpToolsProtocol):
         """
         self.server_state.total_requests += 1
         self._answered = True
-        if self.pipeline and not self.transport.is_closing():
-            super().on_response_complete()
-            self.server_state.total_requests -= 1  # it was counted twice
-        elif self._address is not None:  # uvicorn would set a timer for each answer
+        if self._address is not None:  # uvicorn would set a timer for each answer
             self.flow.resume_reading()
             self.edge.wait(self, self._address.next)
 
+    def shutdown(self) -> None:
+        """The server stops: close the connection, or end it after the answer."""
+        self.app.stop()
+        super().shutdown()
+
     def has_body(self) -> bool:
         """Whether part of the current request's body has arrived and can be read without waiting."""
-        return not self.pipeline and self.cycle.message_event.is_set()
+        return bool(self.cycle.message_event.is_set())
 
     def pause_writing(self) -> None:
         """The client does not read its answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -13,6 +14,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
 PIECE = 1 << 18  # bytes decompressed at a time
+FREE_MEMBERS, MEMBER = 1_000, 256  # gzip members allowed however small, and mean size (bytes) required of further ones
 GZIP = 16 + zlib.MAX_WBITS  # tells zlib to expect a gzip header
 
 
@@ -36,6 +38,7 @@ class InflatedBody:
         self._receive, self._limits = receive, limits
         self._inflater = zlib.decompressobj(GZIP)
         self._rest, self._size, self._more = b"", 0, True
+        self._members, self._inflated = 1, 0
 
     async def __call__(self) -> Message:
         """The next part of the body; it may be empty although more follows."""
@@ -49,6 +52,8 @@ class InflatedBody:
             self._size += len(self._rest)
             if self._limits is not None:
                 self._limits.check_compressed(self._size)
+        else:
+            await asyncio.sleep(0)  # other requests are read and answered between two pieces
         piece = self._inflate()
         complete = not self._more and not self._rest
         if complete and not self._inflater.eof:
@@ -58,9 +63,13 @@ class InflatedBody:
     def _inflate(self) -> bytes:
         if self._inflater.eof and self._rest:
             self._inflater = zlib.decompressobj(GZIP)  # several gzip members may follow each other
+            self._members += 1
+            if self._members > FREE_MEMBERS + self._inflated // MEMBER:
+                raise Refused(400, f"the body has {self._members} gzip members with little in them; compress it as one")
         try:
             piece = self._inflater.decompress(self._rest, PIECE)
         except zlib.error as problem:
             raise Refused(400, "the body is not gzip data; compress it, or leave Content-Encoding out") from problem
+        self._inflated += len(piece)
         self._rest = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
         return piece

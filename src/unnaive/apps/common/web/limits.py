@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from unnaive.apps.common.web.refused import Refused
-from unnaive.base.errors import count_noun
+from unnaive.base.byte_sizes import parse_size
+from unnaive.base.errors import BadData, choose, count_noun
 
 HEADER_SECONDS = 10.0  # maximum wait for the header of a request, or on an idle connection
 FILES = 64  # descriptors reserved for models, records, the event loop and the interpreter
@@ -28,6 +31,29 @@ class Limits:
     client_requests: int | None = None  # concurrent requests of one address; three quarters of all by default
     # requests per second of one client (the token or an address), as a burst of the same size; 0 for no limit
     rate: float = 0.0
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Limits:
+        """Limits from settings NAME=VALUE; the others keep their defaults.
+
+        >>> limits = Limits.of(["max_body=1MB", "timeout=2.5"])
+        >>> limits.body, limits.seconds
+        (1000000, 2.5)
+        """
+        values: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise BadData(f"--set {word} has no =; give NAME=VALUE, such as --set max_body=20MB")
+            field, read, least = SETTINGS[choose(list(SETTINGS), name.strip().replace("-", "_"), "limit")]
+            try:
+                number = read(value)
+            except ValueError as problem:
+                raise BadData(f"--set {word}: {value!r} is not a number; give one of at least {least:g}") from problem
+            if not least <= number < float("inf"):
+                raise BadData(f"--set {word}: {value} is out of range; give a number of at least {least:g}")
+            values[field] = number
+        return cls(**values)
 
     @property
     def header_seconds(self) -> float:
@@ -85,6 +111,15 @@ class Limits:
             self, connections=connections, requests=max(1, min(self.requests, connections // 2)),
             streams=max(1, min(self.streams, connections // 4)),
         )  # fmt: skip
+
+
+# settings of `serve`: the field, the function that reads a value, and the least value
+SETTINGS: dict[str, tuple[str, Callable[[str], float], float]] = {
+    "max_body": ("body", parse_size, 1), "max_batch": ("batch", int, 1), "max_text": ("text", int, 1),
+    "max_requests": ("requests", int, 1), "max_client_requests": ("client_requests", int, 1),
+    "max_rate": ("rate", float, 0), "max_streams": ("streams", int, 1), "max_connections": ("connections", int, FEWEST),
+    "timeout": ("seconds", float, 0.1),
+}  # fmt: skip
 
 
 def _too_large(sentence: str) -> Refused:

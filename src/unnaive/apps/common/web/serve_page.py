@@ -18,8 +18,8 @@ TYPES = {
 HEAD = b"""<meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
-  <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
-  <link rel="stylesheet" href="/page/page.css">"""  # replaces <!--head--> in every page
+  <link rel="icon" href="page/icon.svg" type="image/svg+xml">
+  <link rel="stylesheet" href="page/page.css">"""  # replaces <!--head--> in every page
 
 SIGN_IN = b"""<section id="sign-in" aria-labelledby="sign-in-title" hidden>
     <form id="sign-in-form">

@@ -9,8 +9,9 @@ from unnaive.apps.common.web.effects import Effect, declares
 from unnaive.apps.common.web.sessions import LASTS, Sessions
 
 
-def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:
+def make_session_router(sessions: Sessions, *, always: bool, root_path: str = "") -> APIRouter:
     """The routes for signing in and out; `always` tells the page whether every request needs the token."""
+    path = f"{root_path}/"  # of the cookie
     router = APIRouter(include_in_schema=False)
 
     def answer(signed_in: bool) -> Response:
@@ -22,24 +23,25 @@ def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:
         return answer(bool(request.scope.get("unnaive.token")))
 
     @router.post("/session")
-    @declares(Effect.CHANGE)  # so the guard checks the token, delays guesses and refuses other sites
+    @declares(Effect.SESSION)
     async def sign_in(request: Request) -> Response:
         done = answer(True)
         if "authorization" in request.headers:  # a session cannot extend itself
             # set by the browser, so it also holds behind a proxy
-            secure = request.headers.get("origin", "").startswith("https://")
+            secure = request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
             done.set_cookie(
-                sessions.cookie, sessions.start(), max_age=LASTS, path="/", httponly=True, samesite="strict",
+                sessions.cookie, sessions.start(request.scope["unnaive.token"]), max_age=LASTS, path=path,
+                httponly=True, samesite="strict",
                 secure=secure,
             )  # fmt: skip
         return done
 
     @router.delete("/session")
-    @declares(Effect.CHANGE)
+    @declares(Effect.SESSION)
     async def sign_out(request: Request) -> Response:
         sessions.end(request.cookies.get(sessions.cookie, ""))
         done = answer(False)
-        done.delete_cookie(sessions.cookie, path="/", httponly=True, samesite="strict")
+        done.delete_cookie(sessions.cookie, path=path, httponly=True, samesite="strict")
         return done
 
     return router

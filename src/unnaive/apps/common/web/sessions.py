@@ -1,7 +1,7 @@
 """Browser sessions: a signed cookie replaces the token, so that a reload does not ask for it again.
 
-The cookie holds its expiry time and a random number, signed with a key derived from the token, or from a secret file if
-the token was generated for one run. Nothing is stored, so sessions survive a restart.
+The cookie holds its expiry time, a random number and a mark of its token, signed with a key derived from a secret of
+the service. Nothing is stored, so sessions survive a restart; those of a token that was removed end.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import os
 import secrets
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from unnaive.apps.common.web.tokens import Token
 from unnaive.base.atomic_files import replacing
 from unnaive.base.lazy import lazy_property
 from unnaive.base.system import keep_mode
@@ -42,19 +43,26 @@ class Sessions:
         """The name of the cookie. Ports of a host share cookies, so each service has its own name."""
         return "unnaive_" + hmac.new(self._key, b"name", hashlib.sha256).hexdigest()[:12]
 
-    def start(self) -> str:
-        """The cookie value of a new session."""
-        body = f"{int(self._clock()) + LASTS}.{secrets.token_hex(12)}"
+    def start(self, token: Token) -> str:
+        """The cookie value of a new session, begun with a token."""
+        body = f"{int(self._clock()) + LASTS}.{secrets.token_hex(12)}.{self._mark(token)}"
         return f"{body}.{self._sign(body)}"
 
-    def knows(self, value: str) -> bool:
-        """Whether a cookie value was issued here, has not expired and was not ended.
+    def find(self, value: str, tokens: Iterable[Token]) -> Token | None:
+        """The token that began a session; None unless the cookie value is valid and the token is still accepted.
 
-        >>> sessions = Sessions("a secret of some length", clock=lambda: 1000.0)
-        >>> value = sessions.start()
-        >>> sessions.knows(value), sessions.knows(value[:-1]), sessions.knows("9" + value), sessions.knows("")
-        (True, False, False, False)
+        >>> sessions, token = Sessions("a secret of some length"), Token.of("a token of some length")
+        >>> value = sessions.start(token)
+        >>> sessions.find(value, [token]) is token, sessions.find(value, []), sessions.find(value[:-1], [token])
+        (True, None, None)
         """
+        if not self.knows(value):
+            return None
+        mark = value.split(".")[2]
+        return next((token for token in tokens if self._mark(token) == mark), None)
+
+    def knows(self, value: str) -> bool:
+        """Whether a cookie value was issued here, has not expired and was not ended."""
         body, _, signature = value.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
             return False
@@ -76,6 +84,11 @@ class Sessions:
             if name == self.cookie:
                 return value
         return ""
+
+    def _mark(self, token: Token) -> str:
+        """What a cookie tells of its token: nothing to anybody who does not have the key."""
+        about = f"token {token.name} {token.sha256 if token.rotates else ''}"
+        return hmac.new(self._key, about.encode(), hashlib.sha256).hexdigest()[:16]
 
     def _sign(self, body: str) -> str:
         digest = hmac.new(self._key, body.encode("utf-8", "replace"), hashlib.sha256).digest()

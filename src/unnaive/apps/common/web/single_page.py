@@ -49,7 +49,7 @@ start(() => [model.title]).refresh();
 """
 # the answer of /v1/classify, computed by the module
 ASK = """
-async function askModel(path, { text, label }) {
+async function askModel(path, { text, class: label }) {
   const { labels, scores, probabilities } = classify(text);
   const kind = probabilities ? "probability" : "score", values = probabilities || scores;
   const order = classes.map((_, c) => c).sort((one, two) => values[two] - values[one] || one - two);

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.tokens import Token
 
 SWEEP = 1_000  # number of clients at which idle ones are forgotten
 
@@ -27,21 +28,20 @@ class Use:
 
 
 class Quotas:
-    """The use of every client; all clients with the token count as one, others by address."""
+    """The use of every client; all clients with the same token count as one, others by address."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._uses: dict[str | None, Use] = {}  # by address; None for clients with the token
+        self._uses: dict[str | Token, Use] = {}
         self._most = SWEEP
 
-    def of(self, address: str, with_token: bool) -> Use:
-        """The use of a client."""
-        name = None if with_token else address
-        use = self._uses.get(name)
+    def of(self, client: str | Token) -> Use:
+        """The use of a client: its token, or its address if it has none."""
+        use = self._uses.get(client)
         if use is None:
             if len(self._uses) >= self._most:
                 self._forget()
-            use = self._uses[name] = Use(allowed=max(1.0, self._limits.rate), at=time.monotonic())
+            use = self._uses[client] = Use(allowed=max(1.0, self._limits.rate), at=time.monotonic())
         return use
 
     def check_rate(self, use: Use) -> None:

@@ -91,7 +91,9 @@ function measures(evaluation) {
   if (!evaluation.measures) return [];
   const shown = Object.entries(evaluation.measures).filter(([, value]) => typeof value === "number");
   const on = evaluation.documents === undefined ? "Evaluation" : `Evaluation on ${count(evaluation.documents, "document")}`;
-  return [make("h2", {}, on), make("dl", { className: "facts tiles" }, ...shown.map(([key, value]) =>
+  const old = evaluation.current ? [] : [make("p", { className: "notice" },
+    `This was measured on version ${evaluation.version}, and not on the one that answers now.`)];
+  return [make("h2", {}, on), ...old, make("dl", { className: "facts tiles" }, ...shown.map(([key, value]) =>
     make("div", {}, make("dt", {}, key), make("dd", {}, value.toFixed(3))))),
   ...calibration(evaluation.calibration), ...confusion(evaluation)];
 }
@@ -155,7 +157,7 @@ function confusion(evaluation) {
     }));
   });
   return [make("h2", {}, "Confusion matrix"),
-    make("p", { className: "quiet" }, "Rows are true labels, columns are predicted labels; green is right, red is wrong."),
+    make("p", { className: "quiet" }, "Rows are true labels, columns are predicted labels; blue is right, orange is wrong."),
     make("div", { className: "scroll matrix", tabIndex: 0, role: "region", "aria-label": "Confusion matrix" },
       make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)))];
 }

@@ -1,6 +1,6 @@
 // The REST interface from its OpenAPI description: parameters and answers of each request, and a form to send it.
 
-import { ask, authorization } from "./api.js";
+import { ask, authorization, relative } from "./api.js";
 import { begin, isOpen } from "./session.js";
 import { by, make, watched } from "./shown.js";
 
@@ -84,7 +84,7 @@ async function send(path, method, fields, kind, body, answer) {
   }
   if (kind) headers["Content-Type"] = kind;
   if (query.size) address += `?${query}`;
-  const found = await fetch(address, { method, headers, credentials: "same-origin", body: body ? body.value : undefined })
+  const found = await fetch(relative(address), { method, headers, credentials: "same-origin", body: body ? body.value : undefined })
     .catch(() => { throw new Error("The service does not answer. Is it still running?"); });
   const text = await found.text();
   if (found.status === 401) document.dispatchEvent(new Event("unnaive:signed-out"));

@@ -9,6 +9,7 @@ import * as table from "./table.js";
 import * as teach from "./teach.js";
 import * as tryOne from "./try.js";
 
+const ids = {}; // the version of each model that answered last
 let kinds = {}; // of the fields of each model's records; null: texts
 
 const model = () => by("model").value;
@@ -34,10 +35,20 @@ async function load() {
 }
 
 async function showVersion() {
-  const found = await watched(() => ask("/v1/models"));
+  const found = await ask("/v1/models").catch(() => null); // what is said on the page stays
   const one = found && found.models.find((other) => other.name === model());
-  if (one) by("version").textContent = `${one.title} · ${count(one.classes, "class", "classes")} · version ${one.version}`;
+  if (!one) return;
+  ids[one.name] = one.version_id;
+  by("version").textContent = `${one.title} · ${count(one.classes, "class", "classes")} · version ${one.version}`;
 }
+
+// Another version has answered: the header and the open tab are brought up to date.
+document.addEventListener("unnaive:version", async ({ detail }) => {
+  if (detail.name !== model() || ids[detail.name] === undefined || ids[detail.name] === detail.id) return;
+  ids[detail.name] = detail.id;
+  await showVersion();
+  if (!by("card").hidden) parts.card.open();
+});
 
 const code = snippets.start(model);
 const correct = teach.startCorrecting(model, () => { showVersion(); parts.try.refresh(); });

@@ -16,7 +16,7 @@ export function start(model) {
       button.setAttribute("aria-pressed", String(name === language));
       return button;
     }));
-    by("snippet").textContent = LANGUAGES[language](location.origin, model(), shorten(shown), isNeeded());
+    by("snippet").textContent = LANGUAGES[language](new URL(".", location.href).href.replace(/\/$/, ""), model(), shorten(shown), isNeeded());
     by("copied").textContent = shown.length > LONGEST ? "The text is shortened here." : "";
   };
   by("copy").addEventListener("click", () => copy(by("snippet")));

@@ -1,7 +1,7 @@
 // Label the rows of a table in batches; filter, sort by probability, download.
 
-import { ask } from "./api.js";
-import { decode, findDelimiter, parse, write } from "./csv.js";
+import { ask, askWithFile } from "./api.js";
+import { write } from "./csv.js";
 import { by, count, make, percent, say, shownValue, valueOf, watched } from "./shown.js";
 
 const STEP = 200; // rows in a request
@@ -46,26 +46,25 @@ function shownOf(row) {
   return Object.entries(documentOf(row)).map(([name, value]) => `${name}: ${value}`).join("; ");
 }
 
+// The service reads the file, by the same rules as all commands: a bad row is named, and never shifts another.
 async function open(file) {
   if (!file) return;
-  const { words, note } = decode(new Uint8Array(await file.arrayBuffer()));
-  const read = parse(words, findDelimiter(words));
-  by("results").hidden = true;
+  if (running) running.abort(); // of the table before
+  running = null;
+  by("results").hidden = by("table-options").hidden = true;
+  by("progress-words").textContent = "Reading …";
+  const read = await watched(() => askWithFile(`/v1/table?${new URLSearchParams({ name: file.name })}`, file));
   by("progress-words").textContent = "";
-  if (read.length < 2) {
-    by("table-options").hidden = true;
-    say(`${file.name} has no rows below its header; the first row must name the columns.`);
-    return;
-  }
-  say("");
+  by("file").value = ""; // so that the same file can be chosen again
+  if (!read) return;
   name = file.name.replace(/\.[^.]*$/, "");
-  header = read[0];
-  rows = read.slice(1).map((cells, number) => ({ number, cells }));
+  header = read.columns;
+  rows = read.rows.map((cells, number) => ({ number, cells }));
   by("column").replaceChildren(...header.map((one, at) => make("option", { value: String(at), dir: "auto" }, one || `column ${at + 1}`)));
   by("column").value = String(guess());
   by("table-options").hidden = false;
   choose();
-  by("progress-words").textContent = count(rows.length, "row") + note;
+  by("progress-words").textContent = [`${file.name}: ${count(rows.length, "row")}`, read.note].filter(Boolean).join("; ");
 }
 
 // The column whose name says that it is the text, else the one with the longest cells.
@@ -79,30 +78,34 @@ function guess() {
 async function label(model) {
   const lacking = Object.keys(kinds() || {}).find((one) => !header.includes(one));
   if (lacking !== undefined) throw new Error(`The table has no column ${lacking}, which the model reads as a field; add it, empty where it is not known.`);
-  running = new AbortController();
-  for (const one of rows) delete one.label;
+  const run = running = new AbortController();
+  const table = rows; // of this run: another file may be opened meanwhile
+  for (const one of table) delete one.label;
   by("progress").hidden = by("cancel").hidden = false;
   by("start").disabled = true;
   const began = performance.now();
   try {
-    for (let at = 0; at < rows.length; at += STEP) {
-      const part = rows.slice(at, at + STEP);
+    for (let at = 0; at < table.length; at += STEP) {
+      const part = table.slice(at, at + STEP);
       const body = { texts: part.map(documentOf), model, top_k: 1 };
-      const answer = await ask("/v1/classify", body, running.signal);
+      const answer = await ask("/v1/classify", body, run.signal);
       answer.results.forEach((result, number) => {
         const best = result.classes[0];
         Object.assign(part[number], { label: result.labels.join(";"), value: valueOf(best), shown: shownValue(best) });
       });
-      const done = Math.min(rows.length, at + STEP);
-      const left = (performance.now() - began) / done * (rows.length - done) / 1000;
-      by("progress").value = done / rows.length;
-      by("progress-words").textContent = `${done.toLocaleString("en")} of ${count(rows.length, "row")}` +
+      if (run.signal.aborted) return;
+      const done = Math.min(table.length, at + STEP);
+      const left = (performance.now() - began) / done * (table.length - done) / 1000;
+      by("progress").value = done / table.length;
+      by("progress-words").textContent = `${done.toLocaleString("en")} of ${count(table.length, "row")}` +
         (left > 1 ? `, ${Math.ceil(left)} s left` : "");
     }
   } finally {
-    by("progress").hidden = by("cancel").hidden = true;
-    by("start").disabled = false;
-    finish();
+    if (run === running || running === null) {
+      by("progress").hidden = by("cancel").hidden = true;
+      by("start").disabled = false;
+    }
+    if (run === running) finish();
   }
 }
 

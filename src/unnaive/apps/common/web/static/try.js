@@ -8,6 +8,8 @@ const MARKED = 20000; // characters whose evidence is shown; one button per word
 const PIECE = 300; // segments drawn before the browser may do other work
 
 let struck = []; // character positions of words that are ignored
+let pressed = null; // the position of the word that was pressed last, which keeps the focus
+let tapped = ""; // what the last touch has shown
 let chosen = {}; // the class to explain, by model
 let running = null;
 let timer = 0;
@@ -69,11 +71,11 @@ async function refresh(names, again, answered) {
 
 async function classify(name, text, signal) {
   const body = { text: typeof text === "string" ? withoutStruck(text, struck) : text, model: name, top_k: null, explain: true };
-  if (chosen[name] !== undefined) body.label = chosen[name];
+  if (chosen[name] !== undefined) body.class = chosen[name];
   const answer = await ask("/v1/classify", body, signal).catch((problem) => {
-    if (problem.status !== 404 || body.label === undefined) throw problem;
+    if (problem.status !== 404 || body.class === undefined) throw problem;
     delete chosen[name]; // a class of an earlier version of the model
-    return ask("/v1/classify", { ...body, label: undefined }, signal);
+    return ask("/v1/classify", { ...body, class: undefined }, signal);
   });
   return { name, ...answer.results[0] };
 }
@@ -106,7 +108,8 @@ function column(result, text, names, again) {
 
 function hint(explained) {
   return explained.evidence.length
-    ? "Green words are evidence for this class, red words against it. Hover over a word to see its weight; click it to ignore it." : "The model knows none of these words.";
+    ? "Blue words are evidence for this class, orange words against it. Point at a word, tap it, or move with the arrow keys to see its weight; click it, or tap it again, to ignore it."
+    : "The model knows none of these words.";
 }
 
 // Segments of the text, each with the sum of its evidence.
@@ -130,6 +133,20 @@ export function stretches(text, found) {
   return parts;
 }
 
+// Spaces and punctuation are no buttons: their evidence is shown with the word before them, or else behind them.
+export function ofWords(parts) {
+  const found = parts.map((one) => ({ ...one }));
+  const isWord = (one) => one !== undefined && /[\p{L}\p{N}]/u.test(one.words);
+  found.forEach((one, at) => {
+    if (isWord(one) || !one.value) return;
+    const owner = [found[at - 1], found[at + 1]].find(isWord);
+    if (owner === undefined) return;
+    owner.value += one.value;
+    one.value = 0;
+  });
+  return found;
+}
+
 // The first characters of a text, counted in code points like Python, and the rest.
 export function firstCharacters(text, limit) {
   if (text.length <= limit) return [text, ""];
@@ -141,9 +158,11 @@ export function firstCharacters(text, limit) {
 function evidence(text, explained, line, again) {
   const [first, rest] = firstCharacters(text, MARKED);
   const inside = explained.evidence.map((one) => ({ ...one, places: one.places.filter(([, end]) => end <= MARKED) }));
-  const parts = split(stretches(first, inside), struck);
+  const parts = split(ofWords(stretches(first, inside)), struck);
   const largest = parts.reduce((most, one) => Math.max(most, Math.abs(one.value)), 1e-9);
-  const place = make("div", { className: "evidence", dir: "auto", tabIndex: 0, role: "group", "aria-label": "Evidence" });
+  const place = make("div", { className: "evidence", dir: "auto", role: "group", "aria-label": "Evidence; arrow keys move from word to word" });
+  place.addEventListener("keydown", (event) => move(place, event));
+  place.addEventListener("focusin", (event) => choose(place, event.target));
   const note = `The text is long: evidence is shown for its first ${MARKED.toLocaleString("en")} characters; the classes are for the whole text.`;
   const draw = async (signal) => {
     for (let at = 0; at < parts.length; at += PIECE) {
@@ -152,8 +171,29 @@ function evidence(text, explained, line, again) {
       place.append(...parts.slice(at, at + PIECE).map((one) => stretch(one, one.value / largest, explained.label, line, again)));
     }
     place.append(rest);
+    const buttons = [...place.querySelectorAll("button")];
+    const before = buttons.find((one) => Number(one.dataset.start) === pressed);
+    choose(place, before || buttons[0]);
+    if (before && document.activeElement === document.body) before.focus(); // the pressed button was replaced
+    pressed = null;
   };
   return { place, part: rest ? [make("p", { className: "quiet" }, note)] : [], draw };
+}
+
+// One word is reached by Tab, the others by the arrow keys.
+function choose(place, chosen) {
+  if (!chosen || chosen.tabIndex === 0) return;
+  for (const one of place.querySelectorAll("button[tabindex='0']")) one.tabIndex = -1;
+  chosen.tabIndex = 0;
+}
+
+function move(place, event) {
+  const buttons = [...place.querySelectorAll("button")];
+  const at = buttons.indexOf(document.activeElement);
+  const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (at < 0 || to === undefined) return;
+  event.preventDefault();
+  buttons[Math.min(Math.max(to, 0), buttons.length - 1)].focus();
 }
 
 function stretch(one, share, label, line, again) {
@@ -163,9 +203,13 @@ function stretch(one, share, label, line, again) {
     : `${one.words}: ${one.value > 0 ? "+" : "−"}${Math.abs(one.value).toFixed(2)} ${side} ${label}`;
   const tell = () => { line.textContent = number; };
   const button = make("button", {
-    type: "button", title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
-    "aria-pressed": String(Boolean(one.struck)), onclick: () => strike(one, again),
+    type: "button", tabIndex: -1, title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
+    "aria-pressed": String(Boolean(one.struck)), onclick: (event) => {
+      if (event.pointerType === "touch" && tapped !== number) { tapped = number; tell(); return; } // the weight first
+      strike(one, again);
+    },
   }, one.words);
+  button.dataset.start = one.start;
   if (!one.struck) button.style.background = mark(side, 0.12 + 0.5 * Math.abs(share));
   return button;
 }
@@ -190,6 +234,7 @@ export function split(parts, places) {
 
 function strike(part, again) {
   if (hasFields()) return; // a field is changed in its box
+  pressed = part.start;
   const same = ([start, end]) => start === part.start && end === part.end;
   struck = part.struck ? struck.filter((one) => !same(one)) : [...struck, [part.start, part.end]];
   again();
