@@ -112,19 +112,19 @@ def test_unknown_texts_rejection_and_sets(tmp_path):
     export_model(fitted, "js", tmp_path / "out")
     text = "refund invoice"
     options = [
-        {"unknown": "none"},
-        {"rejectBelow": 1},
-        {"rejectBelow": 1, "unknown": "ask"},
-        {"confidence": 0.95, "byClass": True},
-        {"confidence": 0.8, "atLeastOne": True},
+        {"undecided": "none"},
+        {"minProbability": 1},
+        {"minProbability": 1, "undecided": "ask"},
+        {"coverage": 0.95, "byClass": True},
+        {"coverage": 0.8, "atLeastOne": True},
     ]
     empty, rejected, named, by_class, one = ask(
         tmp_path / "out", [["classify", "" if at == 0 else text, given] for at, given in enumerate(options)]
     )
-    assert (empty["labels"], empty["known"]) == (["none"], 0)
-    assert (rejected["label"], named["label"]) == ("unknown", "ask")
-    assert [tuple(by_class["set"])] == fitted.predict_set([text], 0.95, by_class=True)
-    assert [tuple(one["set"])] == fitted.predict_set([text], 0.8, at_least_one=True)
+    assert (empty["labels"], empty["known_terms"]) == (["none"], 0)
+    assert (rejected["label"], named["label"]) == ("undecided", "ask")
+    assert [tuple(by_class["label_set"])] == fitted.predict_label_set([text], 0.95, by_class=True)
+    assert [tuple(one["label_set"])] == fitted.predict_label_set([text], 0.8, at_least_one=True)
 
 
 def test_a_changed_weight_is_found(tmp_path):
@@ -138,7 +138,7 @@ def test_a_changed_weight_is_found(tmp_path):
 
 
 def test_ties_are_not_taken_for_errors_nor_errors_for_ties():
-    line = {"text": "x", "labels": ["a"], "scores": [1.0, 1.0], "probabilities": None, "known": 0, "margin": 0.0}
+    line = {"text": "x", "labels": ["a"], "scores": [1.0, 1.0], "probabilities": None, "known_terms": 0, "margin": 0.0}
     answer = {"labels": ["b"], "scores": [1.0, 1.0]}
     tied, wrong = (
         compare_answers("e", 1e-9, [json.dumps(line | {"margin": margin})], [answer]) for margin in (0.0, 0.1)

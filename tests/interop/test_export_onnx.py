@@ -80,7 +80,7 @@ def test_the_file_is_a_valid_model_with_its_classes(tmp_path):
     export_model(fitted_case(*QUICK[0]), "onnx", tmp_path / "out")
     model = onnx.load(tmp_path / "out" / "model.onnx")
     onnx.checker.check_model(model)
-    assert [one.name for one in model.graph.output] == ["label", "decided", "scores", "probabilities", "known"]
+    assert [one.name for one in model.graph.output] == ["label", "decided", "scores", "probabilities", "known_terms"]
     about = {one.key: one.value for one in model.metadata_props}
     assert json.loads(about["classes"]) == ["access", "bug", "éclair"]
 
@@ -137,7 +137,7 @@ def test_the_label_is_the_decided_class_though_its_score_is_the_lowest():
             "scores": answer["scores"],
             "probabilities": None,
             "margin": 1.0,
-            "known": answer["known"],
+            "known_terms": answer["known_terms"],
         }
         for answer in answers
     ]

@@ -63,7 +63,7 @@ def test_a_stage_is_skipped_and_a_model_comes_back_from_the_cache(dvc):
     (project / "tickets.csv").write_text(FIRST)
     run("repro")
     assert (times_trained(project), model.read_bytes()) == (2, first)  # from the cache of runs
-    run("repro", "--force")
+    run("repro", "--set", "force=true")
     assert (times_trained(project), model.read_bytes()) == (3, first)  # the same command gives the same bytes
     model.unlink()
     run("checkout")
@@ -90,5 +90,5 @@ def test_an_update_leaves_the_cache_alone_where_the_model_is_a_link_to_it(dvc, k
         run("unprotect", "tickets.model")
     assert update().returncode == 0
     assert model.read_bytes() != first
-    run("checkout", "--force")
+    run("checkout", "--set", "force=true")
     assert model.read_bytes() == first

@@ -113,7 +113,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     decision = model.decision
     numbers = decision.get("values") or decision.get("weights") or decision.get("costs") or ()
     yield "D", 0, np.asarray(numbers, "<f8").ravel()
-    limits = [[confidence, overall, *by_class] for confidence, (overall, by_class) in model.limits.items()]
+    limits = [[coverage, overall, *by_class] for coverage, (overall, by_class) in model.limits.items()]
     yield "l", 0, np.asarray(limits, "<f8").ravel()
     yield from _fields(model.rule.fields or ())
     for number, part in enumerate(model.parts):

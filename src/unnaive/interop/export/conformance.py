@@ -28,7 +28,7 @@ from unnaive.text.sections import SECTION, UNIT
 HARD_TEXTS, OWN_TEXTS = 300, 100
 TOLERANCE = 1e-9  # tolerance of scores, relative if they are above 1; for targets in float32:
 TOLERANCE_OF_SINGLES = 1e-5
-CONFIDENCE = 0.9  # confidence of the compared sets, if the model has any
+CONFIDENCE = 0.9  # coverage of the compared sets, if the model has any
 TextOrRecord = str | dict[str, str | None]
 
 
@@ -72,11 +72,11 @@ def conformance_lines(fitted: FittedModel, documents: Sequence[TextOrRecord]) ->
             "labels": list(labels[row]),
             "scores": _finite(scores[row]),
             "probabilities": None if probabilities is None else _finite(probabilities[row]),
-            "known": int(n_known[row]),
+            "known_terms": int(n_known[row]),
             "margin": float(ties[row]),
         }
         if sets is not None:
-            expected["set"] = sorted(sets[row], key=fitted.class_index)
+            expected["label_set"] = sorted(sets[row], key=fitted.class_index)
         lines.append(json.dumps(expected, allow_nan=False))
     return lines
 
@@ -141,7 +141,7 @@ class EngineAgreement:
         return self.texts > 0 and not self.different and not self.off
 
     def add(self, expected: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Compare one answer: labels in any order and, if present, scores, probabilities, known terms and set."""
+        """Compare one answer: labels in any order and, if present, scores, probabilities, known terms and label set."""
         self.texts += 1
         difference = max((self._difference(expected, answer, key) for key in ("scores", "probabilities")), default=0.0)
         self.largest = max(self.largest, difference)
@@ -152,11 +152,11 @@ class EngineAgreement:
             right = tie = False  # the export contradicts itself
         self.different += not right and not tie
         self.tied_otherwise += not right and tie
-        wrong_known = "known" in answer and answer["known"] != expected["known"]
+        wrong_known = "known_terms" in answer and answer["known_terms"] != expected["known_terms"]
         wrong_set = (
-            "set" in answer
-            and "set" in expected
-            and sorted(map(str, answer["set"])) != sorted(map(str, expected["set"]))
+            "label_set" in answer
+            and "label_set" in expected
+            and sorted(map(str, answer["label_set"])) != sorted(map(str, expected["label_set"]))
         )
         if difference > self.tolerance or wrong_known or wrong_set:
             self.off += 1

@@ -228,19 +228,19 @@ function probabilitiesOf(scores) {
 export const classes = Object.freeze(MODEL.classes.slice());
 
 /** The model: its name, its loss, and whether it is multilabel. */
-export const model = Object.freeze({ ...MODEL.about, confidences: [] });
+export const model = Object.freeze({ ...MODEL.about, coverages: [] });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
 export function classify(text, options = {}) {
-  if (options.confidence !== undefined) throw new RangeError("an imported fastText model has no sets of labels; leave confidence out");
+  if (options.coverage !== undefined) throw new RangeError("an imported fastText model has no sets of labels; leave coverage out");
   const { features, known } = featuresOf(String(text));
   const scores = scoresOf(features), probabilities = probabilitiesOf(scores), ranked = byScore(scores);
   const chosen = MODEL.multilabel ? ranked.filter((c) => scores[c] >= MODEL.thresholds[c]) : ranked.slice(0, 1);
   let labels = chosen.map((c) => MODEL.classes[c]), shown = probabilities[chosen.length ? chosen[0] : ranked[0]];
-  const { unknown, rejectBelow } = options;
-  if (unknown !== undefined && known === 0) labels = [unknown];
-  else if (rejectBelow !== undefined && !(chosen.length && shown >= rejectBelow)) labels = [unknown === undefined ? "unknown" : unknown];
-  return { label: labels.length ? labels[0] : null, labels, probability: shown, scores, probabilities, known };
+  const { undecided, minProbability } = options;
+  if (undecided !== undefined && known === 0) labels = [undecided];
+  else if (minProbability !== undefined && !(chosen.length && shown >= minProbability)) labels = [undecided === undefined ? "undecided" : undecided];
+  return { label: labels.length ? labels[0] : null, labels, probability: shown, scores, probabilities, known_terms: known };
 }
 
 /** The tokens of a text as fastText cuts it; the last is the end of the line. */

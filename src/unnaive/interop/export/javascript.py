@@ -84,8 +84,8 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "calibration": model.calibration,
         "decision": model.decision,
         "limits": {
-            f"{confidence:g}": [_finite(overall), [_finite(value) for value in by_class]]
-            for confidence, (overall, by_class) in model.limits.items()
+            f"{coverage:g}": [_finite(overall), [_finite(value) for value in by_class]]
+            for coverage, (overall, by_class) in model.limits.items()
         },
         "rule": {
             "language": rule.language,
@@ -167,9 +167,10 @@ const { classify } = await import(pathToFileURL(process.argv[1]));
 const finite = (values) => values && values.map((one) => (Number.isFinite(one) ? one : null));
 for await (const line of createInterface({ input: process.stdin })) {
   const expected = JSON.parse(line);
-  const options = "set" in expected ? { confidence: 0.9 } : {};
-  const { labels, scores, probabilities, known, set } = classify(expected.record ?? expected.text, options);
-  console.log(JSON.stringify({ labels, scores: finite(scores), probabilities: finite(probabilities), known, set }));
+  const options = "label_set" in expected ? { coverage: 0.9 } : {};
+  const { labels, scores, probabilities, known_terms, label_set } = classify(expected.record ?? expected.text, options);
+  const numbers = { scores: finite(scores), probabilities: finite(probabilities) };
+  console.log(JSON.stringify({ labels, ...numbers, known_terms, label_set }));
 }
 """
 

@@ -5,14 +5,14 @@ export type Label = string | number | boolean;
 
 export interface Options {
   /** The label of a text without a term that the model knows. */
-  unknown?: string;
-  /** Texts whose best label has a smaller probability are labelled "unknown", or as `unknown` says. */
-  rejectBelow?: number;
-  /** Also return a set of labels that contains the right one with this confidence; one of `model.confidences`. */
-  confidence?: number;
-  /** Guarantee `confidence` for every class. */
+  undecided?: string;
+  /** Texts whose best label has a smaller probability are labelled "undecided", or as `undecided` says. */
+  minProbability?: number;
+  /** Also return a set of labels that contains the right one with this coverage; one of `model.coverages`. */
+  coverage?: number;
+  /** Guarantee `coverage` for every class. */
   byClass?: boolean;
-  /** Never return an empty set; coverage may then exceed `confidence`. */
+  /** Never return an empty set; then more texts are covered than `coverage` asks. */
   atLeastOne?: boolean;
 }
 
@@ -27,9 +27,9 @@ export interface Answer {
   scores: number[];
   probabilities: number[] | null;
   /** The number of known terms in the text, with repetitions; if it is 0, the label is a guess. */
-  known: number;
-  /** The set of labels if `confidence` was given, the most probable first. */
-  set?: Label[];
+  known_terms: number;
+  /** The set of labels if `coverage` was given, the most probable first. */
+  label_set?: Label[];
 }
 
 export interface Evidence {
@@ -55,7 +55,7 @@ export interface Explanation {
 export type Fields = { [name: string]: string | number | boolean | Date | null | undefined | (string | number)[] };
 
 export const classes: readonly Label[];
-export const model: Readonly<{ name: string; title: string; version: string; multilabel: boolean; link: string; confidences: number[] }>;
+export const model: Readonly<{ name: string; title: string; version: string; multilabel: boolean; link: string; coverages: number[] }>;
 export function classify(text: string | Fields, options?: Options): Answer;
 /** For a record, places are positions in the text that encodes it. */
 export function explain(text: string | Fields, options?: { label?: Label; against?: Label }): Explanation;

@@ -65,7 +65,7 @@ def _outputs(model: PortableModel) -> list[tuple[str, Any, int, list[int]]]:
     probabilities = [("probabilities", np.float32, FLOAT, wide)] if model.probabilistic else []
     return [
         ("label", object, STRING, []), ("decided", np.bool_, BOOL, wide), ("scores", np.float32, FLOAT, wide),
-        *probabilities, ("known", np.int64, INT64, []),
+        *probabilities, ("known_terms", np.int64, INT64, []),
     ]  # fmt: skip
 
 
@@ -367,7 +367,7 @@ def run_texts(session: Any, texts: list[str], classes: list[Any]) -> list[dict[s
         answers.append({
             "label": str(outputs["label"][row]),
             "labels": [classes[index] for index in np.flatnonzero(outputs["decided"][row])],
-            "known": int(outputs["known"][row]),
+            "known_terms": int(outputs["known_terms"][row]),
             **{name: [float(value) if np.isfinite(value) else None for value in outputs[name][row]]
                for name in ("scores", "probabilities") if name in outputs},
         })  # fmt: skip

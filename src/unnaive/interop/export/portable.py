@@ -29,7 +29,7 @@ from unnaive.text.scripts import SPACES
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # confidences for which the limits of sets are written
+COVERAGES = (0.8, 0.9, 0.95, 0.99)  # coverages for which the limits of sets are written
 TERM_FREQUENCIES, NORMS = ("raw", "binary", "log"), (None, "l1", "l2")  # what every target computes
 LOG_COUNTS = 256  # 1 + log n is exported for counts below it, because other libraries round logarithms differently
 
@@ -74,7 +74,7 @@ class PortableModel:
     gram           whether each term is a character n-gram; None if none or all are
     link           what a score means (linear/links.py); calibration and decision are results of `to_dict`
     probabilistic  whether there are probabilities
-    limits         by confidence: the largest −log p in a set, and the same by class; empty without held-out scores
+    limits         by coverage: the largest −log p in a set, and the same by class; empty without held-out scores
     """
 
     name: str
@@ -174,15 +174,15 @@ def _part(columns: Ids | None, linear: Linear) -> PortablePart:
 
 
 def _set_limits(fitted: FittedModel) -> dict[float, tuple[float, list[float]]]:
-    """The largest nonconformity in sets with some confidences: for all classes, and by class."""
+    """The largest nonconformity in sets with some coverages: for all classes, and by class."""
     if fitted.conformal is None or not fitted.probabilistic:
         return {}
     return {
-        confidence: (
-            float(fitted.conformal.limits(confidence, len(fitted.classes))[0]),
-            fitted.conformal.limits(confidence, len(fitted.classes), by_class=True).tolist(),
+        coverage: (
+            float(fitted.conformal.limits(coverage, len(fitted.classes))[0]),
+            fitted.conformal.limits(coverage, len(fitted.classes), by_class=True).tolist(),
         )
-        for confidence in CONFIDENCES
+        for coverage in COVERAGES
     }
 
 

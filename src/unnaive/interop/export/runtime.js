@@ -493,8 +493,8 @@ function decide(scores, p) {
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** The model: its name, how it reads texts, and the confidences for which it gives sets. */
-export const model = Object.freeze({ ...MODEL.about, confidences: Object.keys(MODEL.limits).map(Number) });
+/** The model: its name, how it reads texts, and the coverages for which it gives sets. */
+export const model = Object.freeze({ ...MODEL.about, coverages: Object.keys(MODEL.limits).map(Number) });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
 export function classify(text, options = {}) {
@@ -503,20 +503,20 @@ export function classify(text, options = {}) {
   const chosen = decide(scores, probabilities), values = probabilities || scores;
   let labels = chosen.map((c) => MODEL.classes[c]);
   let shown = chosen.length ? values[chosen[0]] : largest(values);
-  const { unknown, rejectBelow } = options;
-  if (rejectBelow !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by; leave rejectBelow out, or export a calibrated model");
-  if (unknown !== undefined && known === 0) [labels, shown] = [[unknown], largest(values)];
-  else if (rejectBelow !== undefined && !(chosen.length && largest(chosen.map((c) => values[c])) >= rejectBelow)) {
-    [labels, shown] = [[unknown === undefined ? "unknown" : unknown], largest(values)];
+  const { undecided, minProbability } = options;
+  if (minProbability !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by; leave minProbability out, or export a calibrated model");
+  if (undecided !== undefined && known === 0) [labels, shown] = [[undecided], largest(values)];
+  else if (minProbability !== undefined && !(chosen.length && largest(chosen.map((c) => values[c])) >= minProbability)) {
+    [labels, shown] = [[undecided === undefined ? "undecided" : undecided], largest(values)];
   }
-  const answer = { label: labels.length ? labels[0] : null, labels, probability: probabilities ? shown : null, scores, probabilities, known };
-  if (options.confidence !== undefined) answer.set = setOf(scores, chosen, options);
+  const answer = { label: labels.length ? labels[0] : null, labels, probability: probabilities ? shown : null, scores, probabilities, known_terms: known };
+  if (options.coverage !== undefined) answer.label_set = setOf(scores, chosen, options);
   return answer;
 }
 
-function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false }) {
-  const limits = MODEL.limits[String(confidence)];
-  if (!limits) throw new RangeError(`the export has no sets with confidence ${confidence}; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
+function setOf(scores, chosen, { coverage, byClass = false, atLeastOne = false }) {
+  const limits = MODEL.limits[String(coverage)];
+  if (!limits) throw new RangeError(`the export has no sets with coverage ${coverage}; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
   const logP = logProbabilitiesOf(scores), first = chosen.length ? chosen[0] : best(scores);
   const limitOf = (c) => (byClass ? limits[1][c] : limits[0]) ?? Infinity;
   return byScore(logP).filter((c) => -logP[c] <= limitOf(c) || (atLeastOne && c === first)).map((c) => MODEL.classes[c]);

@@ -131,7 +131,7 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
         if score not in (None, ""):  # empty if the record cannot be read
             answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
         answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
-        answer["known"] = int(known)
+        answer["known_terms"] = int(known)
         if decided in (True, 1, "t"):
             answer["labels"].append(label)
     for answer in answers:
