@@ -34,7 +34,7 @@ FAILING = [
     "evaluate old.model nosuch.csv",
     "evaluate old.model good.csv --label nosuch",
     "explain nosuch.model words",
-    "explain old.model words --label nosuch",
+    "explain old.model words --class nosuch",
     "inspect nosuch.model",
     "inspect damaged.model",
     "update old.model nosuch.csv",

@@ -83,7 +83,7 @@ class TestTrain:
                 "text,label\na,b,c\n",
                 "line 2 of ragged.csv has 3 fields, but the header has 2 (an unclosed quote or an "
                 "unquoted delimiter?); "
-                "repair it, or leave such rows out with --skip-bad",
+                "repair it, or leave such rows out with --set skip-bad=true",
             ),
             ("bad.jsonl", '{"text": \n', "line 1 of bad.jsonl is not JSON"),
             (
@@ -104,19 +104,21 @@ class TestTrain:
     @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
     def test_utf_16_without_its_mark(self, refused, run, folder, output, encoding):
         (folder / "wide.csv").write_bytes(GOOD.encode(encoding))
-        sentence = f"line 1 of wide.csv is mostly NULs; if the file is UTF-16, use --encoding {encoding}"
+        sentence = f"line 1 of wide.csv is mostly NULs; if the file is UTF-16, use --set encoding={encoding}"
         assert refused("train", "wide.csv", "-o", output) == sentence
-        assert run("train", "wide.csv", "--encoding", encoding, "-m", "multinomial", "-o", "wide.model")[0] == 0
+        assert (
+            run("train", "wide.csv", "--set", f"encoding={encoding}", "-m", "multinomial", "-o", "wide.model")[0] == 0
+        )
 
     def test_nothing_but_nuls(self, refused, folder, output):
         (folder / "nul.csv").write_bytes(bytes(5000))
-        sentence = "line 1 of nul.csv is mostly NULs; if the file is UTF-16, use --encoding utf-16-le, or utf-16-be"
+        sentence = "line 1 of nul.csv is mostly NULs; if the file is UTF-16, use --set encoding=utf-16-le, or utf-16-be"
         assert refused("train", "nul.csv", "-o", output) == sentence
 
     def test_a_named_encoding_that_is_wrong(self, refused, folder, output):
         (folder / "latin.csv").write_bytes(GOOD.replace("warm", "café").encode("latin-1"))
-        sentence = "latin.csv is not utf-8 (byte 0xe9); set another --encoding"
-        assert refused("train", "latin.csv", "--encoding", "utf-8", "-o", output) == sentence
+        sentence = "latin.csv is not utf-8 (byte 0xe9); set another --set encoding"
+        assert refused("train", "latin.csv", "--set", "encoding=utf-8", "-o", output) == sentence
 
     def test_a_spreadsheet(self, refused, folder, output):
         with zipfile.ZipFile(folder / "book.csv", "w") as book:
@@ -127,26 +129,29 @@ class TestTrain:
         ("options", "sentence"),
         [
             (["--model", "multinominal"], "no model called 'multinominal'; there are "),
-            (["-m", "multinomial", "--set", "alhpa=1"], "multinomial: no setting called 'alhpa'; there are "),
-            (["--set", "alpha"], "a setting came as 'alpha'; write NAME=VALUE, for instance alpha=0.1"),
+            (["-m", "multinomial", "--set", "alhpa=1"], "--set of unnaive train has no 'alhpa'; there are "),
+            (["--set", "alpha"], "--set came as 'alpha'; write NAME=VALUE, for instance --set encoding=latin-1"),
             (
                 ["-m", "multinomial", "--set", "alpha=abc"],
                 "alpha of multinomial came as 'abc'; give a number, such as 1.0",
             ),
-            (["--alpha", "-1"], "alpha of multinomial came as -1.0; give a number above 0"),
-            (["--smoothing", "laplase"], "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace"),
-            (["--select", "many"], "--select is 'many'; give a number of terms such as 2000, or chi2:2000"),
+            (["-m", "multinomial", "--set", "alpha=-1"], "alpha of multinomial came as -1; give a number above 0"),
+            (
+                ["-m", "multinomial", "--set", "smoothing=laplase"],
+                "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace",
+            ),
+            (["--set", "select=many"], "--set select is 'many'; give a number of terms such as 2000, or chi2:2000"),
             (["--ngrams", "x"], "--ngrams is 'x'; give a number of words such as 1, or a range such as 1-2"),
-            (["--stem", "portre"], "no stemmer called 'portre'; there are porter, snowball"),
-            (["--stopwords", "nowhere.txt"], "no stop list called 'nowhere.txt'; there are "),
+            (["--set", "stem=portre"], "no stemmer called 'portre'; there are porter, snowball"),
+            (["--set", "stopwords=nowhere.txt"], "no stop list called 'nowhere.txt'; there are "),
             (["--language", "english"], "language is 'english'; give an ISO 639 code"),
-            (["--min-df", "99"], "no term is in at least 99 documents; lower min_df"),
+            (["--set", "min-df=99"], "no term is in at least 99 documents; lower min_df"),
             (["--format", "cvs"], "no format called 'cvs'; there are "),
-            (["--delimiter", "::"], "the delimiter is '::'; give one character"),
-            (["--encoding", "utf-99"], "no encoding called 'utf-99'"),
+            (["--set", "delimiter=::"], "the delimiter is '::'; give one character"),
+            (["--set", "encoding=utf-99"], "no encoding called 'utf-99'"),
             (["--holdout", "2"], "the holdout is 2.0 of 3 documents; give a share"),
             (["--test", "nowhere.csv"], "no file or folder called nowhere.csv"),
-            (["--threads", "0"], "n_jobs, or --threads, is 0; give a whole number from 1 to 1024"),
+            (["--jobs", "0"], "Invalid value for '--jobs' / '-j': Input should be greater than or equal to 1"),
         ],
     )
     def test_mistaken_options(self, refused, output, options, sentence):
@@ -172,9 +177,9 @@ class TestReadAnyway:
         assert "café" in model.vocabulary_
         assert err == (
             "note: data.csv is not UTF-8 (byte 0xe9 on line 4): such lines are read as cp1252; "
-            "if that is wrong, set --encoding\n"
+            "if that is wrong, set --set encoding\n"
         )
-        assert "café" in trained("--encoding", "latin-1")[0].vocabulary_
+        assert "café" in trained("--set", "encoding=latin-1")[0].vocabulary_
 
     def test_utf16_with_its_mark(self, folder, trained):
         (folder / "data.csv").write_text(GOOD, encoding="utf-16")
@@ -197,7 +202,7 @@ class TestReadAnyway:
 
     def test_bad_rows_that_may_be_left_out(self, folder, trained):
         (folder / "data.csv").write_text(GOOD + "a,b,c\n")
-        model, err = trained("--skip-bad")
+        model, err = trained("--set", "skip-bad=true")
         assert model.fitted_.counts.counts.n_docs == 3
         assert err == "note: data.csv: 1 bad row was left out: line 5\n"
 
@@ -344,7 +349,7 @@ class TestWriting:
             "sys.argv[1:] = sys.argv[2:]\n"
             "runpy.run_module('unnaive', run_name='__main__')\n"
         )
-        arguments = ["old.model", "texts.jsonl", *(["--keep", "sport", "--above", "0"] if verb == "filter" else [])]
+        arguments = ["old.model", "texts.jsonl", *(["--class", "sport", "--above", "0"] if verb == "filter" else [])]
         with Path("out").open("wb") as out:
             done = subprocess.run(
                 [sys.executable, "limited.py", "-", verb, *arguments], stdout=out, stderr=subprocess.PIPE, text=True,

@@ -43,7 +43,7 @@ def test_mistakes_are_one_sentence(run, model, arguments, words):
     [
         ({"model": "knn"}, "is not linear in the terms of a text"),
         ({"model": "multinomial", "stem": "porter"}, "reads texts with stem='porter', which no export supports"),
-        ({"model": "multinomial", "html": True}, "reads texts with html=True, which no export supports"),
+        ({"model": "multinomial", "strip_html": True}, "reads texts with strip_html=True, which no export supports"),
     ],
 )
 def test_models_that_cannot_be_exported_say_so(run, tmp_path, settings, words):

@@ -33,7 +33,7 @@ def data(run, tmp_path):
     write_table(tmp_path / "data.csv", ROWS, ("text", "label"))
     (tmp_path / "findings.csv").write_text(FINDINGS)
     assert run("train", "data.csv", "-m", "multinomial", "-o", "my.model")[0] == 0
-    assert run("label", "data.csv", "--label", "label", "-o", "labels.db", "--status")[0] == 0
+    assert run("label", "status", "data.csv", "--label", "label", "-o", "labels.db")[0] == 0
     return tmp_path
 
 
@@ -41,8 +41,8 @@ def data(run, tmp_path):
 WRITERS = {
     "predict": (["predict", "my.model", "data.csv", "-o"], [0, 1, 2, 3]),
     "clean": (["clean", "data.csv", "findings.csv", "-o"], [0, 1, 3]),
-    "label": (["label", "labels.db", "--export"], [0, 1, 2, 3]),
-    "audit": (["audit", "data.csv", "--fast", "--force", "--csv"], None),
+    "label": (["label", "export", "labels.db", "-o"], [0, 1, 2, 3]),
+    "audit": (["audit", "data.csv", "--fast", "--set", "force=true", "--report"], None),
 }
 
 
@@ -98,6 +98,8 @@ def test_every_writer_refuses_the_others_with_one_sentence(run, data, command):
     words, _ = WRITERS[command]
     before = sorted(data.iterdir())
     for ending in REFUSED:
+        if (command, ending) == ("audit", ".html"):  # the page
+            continue
         shown = ending.removesuffix(".gz") if ending != ".csv.7z" else ".7z"
         sentence = (
             f"out{ending}: a table cannot be written as {shown}; give a name that ends in {list_endings(TABLES)}\n"
@@ -114,7 +116,7 @@ def test_every_writer_refuses_the_others_with_one_sentence(run, data, command):
 
 def test_labels_for_label_studio_are_the_one_exception(run, data):
     """.json is the format of another tool there; a table is not written as a JSON array."""
-    assert run("label", "labels.db", "--export", "out.json")[0] == 0
+    assert run("label", "export", "labels.db", "-o", "out.json")[0] == 0
     assert '"annotations"' in (data / "out.json").read_text()
     for command in ("predict", "clean", "audit"):
         assert "a table cannot be written as .json; give a name that ends in" in run(*WRITERS[command][0], "no.json")[2]
@@ -128,8 +130,8 @@ def test_every_reader_reads_every_ending(run, data, ending):
         ["predict", "my.model", path],
         ["evaluate", "my.model", path],
         ["update", "my.model", path, "-o", "more.model"],
-        ["audit", path, "--fast", "--force", "--csv", "found.csv"],
-        ["label", path, "-o", f"{path.name}-labels.db", "--status"],
+        ["audit", path, "--fast", "--set", "force=true", "--report", "found.csv"],
+        ["label", "status", path, "-o", f"{path.name}-labels.db"],
     ):
         code, _, err = run(*words)
         assert code == 0, (words, err)
@@ -174,7 +176,7 @@ def test_figures_and_records_are_refused_in_the_same_words(run, data):
     assert run("plot", "my.model", "data.csv", "-o", "figure.bmp")[2] == (
         f"unnaive: figure.bmp: a figure cannot be written as .bmp; give a name that ends in {list_endings(FIGURES)}\n"
     )
-    assert run("compare", "data.csv", "--records", "r.csv")[2] == (
+    assert run("compare", "data.csv", "-o", "r.csv")[2] == (
         "unnaive: r.csv: a file of records cannot be written as .csv; give a name that ends in "
         f"{list_endings(RECORDS)}\n"
     )

@@ -37,6 +37,8 @@ NEVER_ONE = (
     'this 1 label" if lost == 1',
     "{len(corpus):,} documents; is this the column",  # of 20 or more
     "best with {best_size} terms",
+    "{name}{role} labels {record} at",  # a verb
+    "{name} labels here",  # the same
     "{len(respelt):,} labels would be",  # two spellings at least
 )
 VERBS = [command.name or command.callback.__name__ for command in build_app().registered_commands]
@@ -104,7 +106,9 @@ class TestInputs:
             table = pa.table({"text": [row[1] for row in rows], "label": [row[2] for row in rows]})
             pa.parquet.write_table(table, tmp_path / f"{name}.parquet")
         out = run("train", "*.parquet", "-o", "m.model", "-m", "multinomial")[1]
-        assert out.startswith("read *.parquet (parquet): text from text, labels from label, 2 files, 4 rows\nlearnt 4")
+        said, learnt = out.splitlines()[:2]
+        assert said == "read *.parquet (parquet): text from text, labels from label, 2 files, 4 rows"
+        assert learnt.startswith("multinomial learnt 4 documents")
 
     def test_text_files_are_documents(self, run, model, tmp_path):
         (tmp_path / "1.txt").write_text("a late\ngoal")
@@ -117,7 +121,7 @@ class TestInputs:
     def test_columns_of_zeros_and_ones(self, run, tmp_path):
         rows = [("late goal", 1, 0), ("new law", 0, 1), ("goal law", 1, 1)]
         write_csv(tmp_path / "tags.csv", rows, ("text", "tag_sport", "tag_law"))
-        code, out, _ = run("train", "tags.csv", "--label-columns", "tag_*", "-o", "m.model", "-m", "multinomial")
+        code, out, _ = run("train", "tags.csv", "--set", "label-columns=tag_*", "-o", "m.model", "-m", "multinomial")
         assert code == 0
         assert "labels from tag_sport, tag_law, 3 rows" in out
         assert "2 classes (any number of labels)" in out
@@ -126,7 +130,7 @@ class TestInputs:
     def test_a_model_remembers_that_there_was_no_header(self, run, tmp_path):
         write_csv(tmp_path / "sms.csv", [row[1:] for row in ROWS], None)
         code, out, _ = run(
-            "train", "sms.csv", "--no-header", "--text", 1, "--label", 2, "-o", "m.model", "-m", "multinomial"
+            "train", "sms.csv", "--set", "header=false", "--text", 1, "--label", 2, "-o", "m.model", "-m", "multinomial"
         )
         assert (code, out.splitlines()[0]) == (0, "read sms.csv (csv, no header): text from 1, labels from 2, 4 rows")
         code, out, err = run("predict", "m.model", "sms.csv")
@@ -144,7 +148,7 @@ class TestInputs:
             base.execute("create table notes (nr, text, label)")
             base.executemany("insert into notes values (?, ?, ?)", ROWS)
         base.close()
-        code, out, _ = run("train", "notes.db", "--table", "notes", "-o", "m.model", "-m", "multinomial")
+        code, out, _ = run("train", "notes.db", "--set", "table=notes", "-o", "m.model", "-m", "multinomial")
         assert code == 0
         assert "text from text, labels from label, 4 rows" in out
         assert run("train", "notes.db", "-o", "m.model", "-m", "multinomial")[0] == 2
@@ -165,10 +169,10 @@ class TestPredictions:
         assert code == 0
         assert err.splitlines() == [
             "read new.csv (csv, header in line 1): text from text, 2 rows",
-            "note: 1 of 2 documents has no word that the model knows (known_terms 0); --unknown LABEL gives them a "
+            "note: 1 of 2 documents has no word that the model knows (known_terms 0); --undecided LABEL gives them a "
             "label of their own",
         ]
-        out = run("predict", model, new, "--no-keep-columns", "--id", "nr")[1]
+        out = run("predict", model, new, "--set", "keep-columns=false", "--set", "id=nr")[1]
         assert out.splitlines()[:2] == ["id,label,probability,known_terms", "a7,sport,0.9,2"]
 
     def test_a_column_that_is_there_already_stays(self, run, model, data):
@@ -188,7 +192,11 @@ class TestPredictions:
             assert list(csv.reader(packed))[:2] == [head, first]
         row = json.loads((tmp_path / "x.jsonl").read_text().splitlines()[0])
         assert (row["nr"], row["labels"], row["known_terms"]) == ("a7", ["sport"], 2)
-        assert row["all"]["sport"] == pytest.approx(row["probability"][0]) == pytest.approx(0.9)
+        assert (
+            {one["label"]: one["probability"] for one in row["classes"]}["sport"]
+            == pytest.approx(row["probability"][0])
+            == pytest.approx(0.9)
+        )
         table = pa.parquet.read_table(tmp_path / "x.parquet")
         assert table.column_names == head
         assert table.column("label").to_pylist() == ["sport", "politics"]
@@ -225,7 +233,7 @@ class TestPredictions:
                 ["-o", "x.csv", "--json"],
                 ("--json writes JSON lines, but x.csv is the name of a csv file; leave --json out"),
             ),
-            (["--reject-below", "2"], "Invalid value for '--reject-below'"),
+            (["--min-probability", "2"], "Invalid value for '--min-probability'"),
         ],
     )
     def test_what_cannot_be_is_said(self, run, model, new, words, sentence):
@@ -237,13 +245,13 @@ class TestPredictions:
         def labels(*words):
             return [row["label"] for row in csv.DictReader(run("predict", model, new, *words)[1].splitlines())]
 
-        assert labels("--unknown", "?") == ["sport", "?"]
-        assert labels("--reject-below", 0.6) == ["sport", "unknown"]
-        assert labels("--reject-below", 0.9, "--unknown", "none") == ["none", "none"]
+        assert labels("--undecided", "?") == ["sport", "?"]
+        assert labels("--min-probability", 0.6) == ["sport", "undecided"]
+        assert labels("--min-probability", 0.9, "--undecided", "none") == ["none", "none"]
 
     def test_a_model_without_probabilities_rejects_nothing(self, run, data, new):
         run("train", data, "-o", "r.model", "-m", "rocchio")
-        code, _, err = run("predict", "r.model", new, "--reject-below", 0.5)
+        code, _, err = run("predict", "r.model", new, "--min-probability", 0.5)
         assert (code, "gives no probabilities to reject by; train it with --calibrate" in err) == (2, True)
 
     @pytest.mark.slow
@@ -278,7 +286,7 @@ def tags(run, tmp_path):
 class TestMultilabel:
     def test_decisions_are_tuned_by_default(self, run, tags):
         tuned = json.loads(run("train", *tags, "--json")[1])["test"]
-        untuned = json.loads(run("train", *tags, "--json", "--decision", "untuned")[1])["test"]
+        untuned = json.loads(run("train", *tags, "--json", "--set", "decision=untuned")[1])["test"]
         assert untuned["macro-f1"] == pytest.approx(0.277, abs=0.005)
         assert tuned["macro-f1"] == pytest.approx(0.432, abs=0.005)
         # where scores can be compared across documents, thresholds are better than one number of labels for all
@@ -466,13 +474,13 @@ class TestCommandLine:
         assert (code, err.startswith("unnaive: no file or folder")) == (2, True)
 
     def test_evaluate_says_what_it_wrote(self, run, model, data):
-        err = run("evaluate", model, data, "--html", "r.html", "--markdown", "r.md")[2]
+        err = run("evaluate", model, data, "--report", "r.html", "--report", "r.md")[2]
         assert err.splitlines()[-2:] == ["wrote r.html", "wrote r.md"]
 
     def test_remake_asks_for_an_option(self, run, model):
         code, _, err = run("remake", model)
         assert code == 2
-        assert err == ("unnaive: no change of my.model was named; give --model, --set, --min-df or --select\n")
+        assert err == ("unnaive: no change of my.model was named; give --model or --set, such as --set min_df=2\n")
 
     def test_one_document_is_one_document(self, run, model, tmp_path):
         write_csv(tmp_path / "one.csv", ROWS[:1])
@@ -485,11 +493,12 @@ class TestCommandLine:
         write_csv(tmp_path / "more.csv", [*ROWS, ("n5", "late cup", "sport"), ("n6", "", "sport"), ("n7", "x y", "")])
         write_csv(tmp_path / "other.csv", [("n8", "cup", "cooking")])
         commands = (
-            "train one.csv -o a.model", "train data.csv -m multinomial -o b.model --register --test one.csv --select 1",
+            "train one.csv -o a.model",
+            "train data.csv -m multinomial -o b.model --register --test one.csv --set select=1",
             "train more.csv -o c.model --holdout 0.2", "update b.model one.csv", "evaluate b.model one.csv",
             "evaluate b.model other.csv", "forget b.model other.csv", "forget b.model one.csv --receipt r.json",
-            "verify b.model --receipt r.json --against one.csv", "verify c.model --receipt r.json", "inspect b.model",
-            "merge b.model b.model -o d.model", "remake b.model --min-df 9", "predict b.model one.csv",
+            "verify b.model --receipt r.json --remaining one.csv", "verify c.model --receipt r.json", "inspect b.model",
+            "merge b.model b.model -o d.model", "remake b.model --set min-df=9", "predict b.model one.csv",
             "compare data.csv --models multinomial --folds 2 --vocabulary 1",
             "compare more.csv --splits 1 --models svm",
             "plot b.model one.csv -f confusion -o c.png", "explain b.model goal",
@@ -570,26 +579,32 @@ class TestCompare:
 
     def test_the_same_options_of_words_as_train(self, run, data):
         quick = ("--models", "multinomial", "--folds", "2", "--label", "label")
-        words = {"--language", "--stopwords", "--stem", "--ngrams", "--analyzer", "--char-ngrams", "--min-length",
-                 "--digits", "--no-digits", "--keep-case", "--markup", "--message", "--unspaced", "--segmenter",
-                 "--emoji", "--no-emoji", "--symbols"}  # fmt: skip
+        words = {"stopwords", "stem", "analyzer", "char-ngrams", "min-length", "digits", "lowercase", "strip-html",
+                 "message", "unspaced", "segmenter", "emoji", "symbols"}  # fmt: skip
         for verb in ("train", "compare"):
-            assert words <= set(re.findall(r"--[a-z-]+", run(verb, "-h")[1])), verb
-        for options in ([], ["--analyzer", "char", "--char-ngrams", "3"], ["--ngrams", "2"], ["--symbols"]):
+            shown = run(verb, "-h")[1]
+            assert words <= set(re.findall(r"[a-z-]+", shown[shown.index("Names of --set") :])), verb
+            assert {"--language", "--ngrams"} <= set(re.findall(r"--[a-z-]+", shown)), verb
+        for options in (
+            [],
+            ["--set", "analyzer=char", "--set", "char-ngrams=3"],
+            ["--ngrams", "2"],
+            ["--set", "symbols=true"],
+        ):
             assert run("compare", data, *quick, *options)[0] == 0
-        code, _, err = run("compare", data, *quick, "--analyzer", "chars")
+        code, _, err = run("compare", data, *quick, "--set", "analyzer=chars")
         assert (code, "no analyzer called 'chars'" in err) == (2, True)
 
-    def test_records_go_beside_the_data_or_where_told(self, run, tickets, tmp_path):
+    def test_records_are_written_where_told_and_else_nowhere(self, run, tickets, tmp_path):
         code, out, err = run("compare", tickets, *self.WORDS)
         assert code == 0
-        (path,) = (tmp_path / "my data").glob("*.jsonl")
-        assert path.name.startswith("compare-tickets-")
-        assert out.splitlines()[-1] == f"records: my data/{path.name}"
+        assert "records:" not in out
+        assert [path.name for path in tmp_path.rglob("*")] == ["my data", "tickets.csv"]
         assert err.startswith(
             "read my data/tickets.csv (csv, header in line 1): text from text, labels from label, 926"
         )
-        assert run("compare", tickets, *self.WORDS, "--records", "here.jsonl")[0] == 0
+        code, out, _ = run("compare", tickets, *self.WORDS, "-o", "here.jsonl")
+        assert (code, out.splitlines()[-1]) == (0, "records: here.jsonl")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["here.jsonl", "my data"]
 
     def test_few_splits_are_no_test_and_documents_are(self, run, tickets):
@@ -606,7 +621,7 @@ class TestCompare:
         assert all(len(value.replace(".", "").lstrip("0")) == 2 for value in seconds)
 
     def test_the_page_has_a_picture_and_every_pair(self, run, tickets, tmp_path):
-        assert run("compare", tickets, *self.WORDS, "--html", "c.html")[0] == 0
+        assert run("compare", tickets, *self.WORDS, "--report", "c.html")[0] == 0
         page = (tmp_path / "c.html").read_text()
         assert "<h1>tickets.csv: comparison</h1><p>3 models, 5 random splits, 30 figures</p>" in page
         assert "accuracy, best first: complement 0.9" in page
@@ -616,7 +631,7 @@ class TestCompare:
 
 class TestPages:
     def test_explain_has_bars(self, run, model, tmp_path):
-        err = run("explain", model, "late goal law", "--label", "sport", "--html", "why.html")[2]
+        err = run("explain", model, "late goal law", "--class", "sport", "--report", "why.html")[2]
         assert err == "wrote why.html\n"
         page = (tmp_path / "why.html").read_text()
         assert page.count('class="bar for"') == 2  # late, goal
@@ -629,8 +644,8 @@ class TestPages:
         rows = [(f"word{c} common", f"class{c:02}") for c in range(77) for _ in range(2)]
         rows += [("word3 common", "class70")] * 4
         write_csv(tmp_path / "many.csv", rows, ("text", "label"))
-        run("train", "many.csv", "-o", "many.model", "-m", "multinomial", "--alpha", 0.01)
-        code, out, _ = run("evaluate", "many.model", "many.csv", "--html", "r.html")
+        run("train", "many.csv", "-o", "many.model", "-m", "multinomial", "--set", "alpha=0.01")
+        code, out, _ = run("evaluate", "many.model", "many.csv", "--report", "r.html")
         assert code == 0
         table = out.split("documents\n", 1)[1].splitlines()
         assert {line.split()[0] for line in table[:2]} == {"class03", "class70"}
@@ -643,5 +658,5 @@ class TestPages:
         assert names[min(places) : max(places)].count('text-anchor="end"') == 1
 
     def test_calibration_dots_have_counts(self, run, model, data, tmp_path):
-        run("evaluate", model, data, "--html", "r.html")
+        run("evaluate", model, data, "--report", "r.html")
         assert "its number of predictions" in (tmp_path / "r.html").read_text()

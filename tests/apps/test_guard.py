@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
@@ -10,6 +11,7 @@ from typer.main import get_command
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app, exit_code
+from unnaive.apps.common.given_options import option_info
 from unnaive.apps.common.path_options import READ, path_uses
 
 
@@ -43,10 +45,10 @@ def folder(tmp_path, monkeypatch):
         "predict m.model docs -o docs/sport/one.txt",
         "predict m.model -d ball -o m.model",
         "predict m.model -d ball -o n.model",
-        "evaluate m.model data.csv --html data.csv",
-        "evaluate m.model data.csv --html m.model",
-        "evaluate m.model data.csv --markdown n.model",
-        "explain m.model ball --html m.model",
+        "evaluate m.model data.csv --report data.csv",
+        "evaluate m.model data.csv --report m.model",
+        "evaluate m.model data.csv --report n.model",
+        "explain m.model ball --report m.model",
         "inspect m.model --network sport -o m.model",
         "inspect m.model --network sport -o n.model",
         "train data.csv -o data.csv",
@@ -58,24 +60,24 @@ def folder(tmp_path, monkeypatch):
         "remake m.model --set alpha=2 -o m.model",
         "merge m.model n.model -o n.model",
         "merge m.model n.model -o data.csv",
-        "compare data.csv --html data.csv",
-        "compare data.csv --records data.csv",
+        "compare data.csv --report data.csv",
+        "compare data.csv -o data.csv",
         "compare data.csv --json m.model",
         "plot data.csv -o data.csv",
         "plot r.svg -o r.svg",
         "plot confusion.png data.csv --figure confusion",
-        "audit audit-findings/findings.csv --force",
-        "audit audit-findings/findings.csv -o audit-findings --force",
-        "evaluate m.model sqlite:notes.db?table=notes --html notes.db",
-        "evaluate m.model da*.csv --html data.csv",
-        "evaluate m.model data.csv --html new --markdown ./new",
-        "label --simulate data.csv --html data.csv",
-        "train docs -o new.model --cache docs",
-        "filter m.model r.svg -o r.svg --format jsonl --keep sport --above 0.5",
-        "filter m.model docs -o docs --keep sport --above 0.5",
-        "filter m.model docs -o docs/sport --keep sport --above 0.5",
-        "filter m.model r.svg -o n.model --format jsonl --keep sport --above 0.5",
-        "filter m.model r.svg -o new --format jsonl --keep sport --recall 0.9 --held-out data.csv --html data.csv",
+        "audit audit-findings/findings.csv --set force=true",
+        "audit audit-findings/findings.csv -o audit-findings --set force=true",
+        "evaluate m.model sqlite:notes.db?table=notes --report notes.db",
+        "evaluate m.model da*.csv --report data.csv",
+        "evaluate m.model data.csv --report new --report ./new",
+        "label simulate data.csv --report data.csv",
+        "train docs -o new.model --set cache=docs",
+        "filter m.model r.svg -o r.svg --format jsonl --class sport --above 0.5",
+        "filter m.model docs -o docs --class sport --above 0.5",
+        "filter m.model docs -o docs/sport --class sport --above 0.5",
+        "filter m.model r.svg -o n.model --format jsonl --class sport --above 0.5",
+        "filter m.model r.svg -o new --format jsonl --class sport --recall 0.9 --held-out data.csv --report data.csv",
     ],
 )
 @pytest.mark.slow
@@ -127,9 +129,27 @@ def verbs():
             ([name], verb),
             *(([name, sub], one) for sub, one in getattr(verb, "commands", {}).items()),
         ]:
-            callback = getattr(command.callback, "__wrapped__", command.callback)
-            found.append((words, {one.name: one for one in command.params}, path_uses(callback)))
+            outer = command.callback.__wrapped__  # within what typer adds
+            inner = getattr(outer.__wrapped__, "__wrapped__", outer)  # within what --set adds
+            found.append(
+                (
+                    words,
+                    settings_of(command) | {one.name: one for one in command.params},
+                    path_uses(outer) | path_uses(inner),
+                )
+            )
     return found
+
+
+def settings_of(command):
+    """The parameters of a command that --set gives, by name, in the form of the others."""
+    by_set = command.callback.given_options.by_set if hasattr(command.callback, "given_options") else {}
+    return {
+        one.parameter.name: SimpleNamespace(name=one.parameter.name, opts=[], setting=name, required=False,
+                                            metavar=option_info(one.parameter).metavar,
+                                            param_type_name="setting")
+        for name, one in by_set.items()
+    }  # fmt: skip
 
 
 VERBS = verbs()
@@ -153,11 +173,13 @@ def command_line(words, parameters, values):
     """The command with these values of options, and with something for all else that it needs."""
     line = list(words)
     given = dict(values)
+    line += ["--register"] if words == ["train"] and "key" in given else []  # the key is that of the register
     for name, one in parameters.items():
         if one.required:
             given.setdefault(name, FILLED.get(name, f"no-{name}"))
     for name, value in sorted(given.items(), key=lambda item: parameters[item[0]].param_type_name != "option"):
         one = parameters[name]
+        line += ["--set", f"{one.setting}={value}"] if one.param_type_name == "setting" else []
         line += [max(one.opts, key=len), value] if one.param_type_name == "option" else []
     arguments = [one for one in parameters.values() if one.param_type_name == "argument"]
     last = max((place for place, one in enumerate(arguments) if one.name in given), default=-1)
@@ -168,10 +190,10 @@ def command_line(words, parameters, values):
 @pytest.mark.parametrize(("words", "parameters", "written", "other", "uses"), PAIRS)
 def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, capsys, words, parameters, written, other, uses):
     monkeypatch.chdir(tmp_path)
-    Path("same").write_bytes(b"precious")
+    Path("same").write_bytes(b"# precious")
     assert exit_code(command_line(words, parameters, {written: "same", other: "same"})) == 2
     assert capsys.readouterr().err == "unnaive: same is read by this command; name another file to write\n"
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("same", b"precious")]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("same", b"# precious")]
 
 
 @pytest.mark.parametrize(("words", "parameters", "written"), OUTPUTS)
@@ -186,7 +208,7 @@ def test_no_command_overwrites_a_model_with_something_else(folder, capsys, words
 def test_pairs_of_path_options_are_those_there_are():
     """A few that were missed when the guard went by names, so that the list above is not empty by mistake."""
     names = {parameter.id for parameter in PAIRS}
-    assert {"plot-output-what", "label-html-simulate", "audit-csv_file-against", "train-output-optimise"} <= names
+    assert {"plot-output-what", "label simulate-report-data", "audit-report-new_data", "train-output-optimise"} <= names
 
 
 # what help calls the value of an option that is a path, whatever its type

@@ -38,7 +38,7 @@ def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
         assert exit_code(arguments) == 0
         out = capsys.readouterr()
         assert label in out.out or "made to fit" in out.out + out.err
-    assert exit_code(["predict", str(model), str(data), "--unknown-rate", "0.05"]) == 2
+    assert exit_code(["predict", str(model), str(data), "--out-of-scope-rate", "0.05"]) == 2
     assert "its file has only weights, without scores of held-out documents; train a model" in capsys.readouterr().err
     for change in ("update", "forget"):
         before = model.read_bytes()

@@ -1,6 +1,7 @@
-"""Small things that a newcomer trips over: threads, what --optimise does, what is installed, probabilities."""
+"""Small things that a newcomer trips over: threads, what --set optimise does, what is installed, probabilities."""
 
 import csv
+import json
 import os
 import re
 import tomllib
@@ -35,13 +36,13 @@ def test_every_command_that_works_in_parallel_has_threads(run, tmp_path, monkeyp
     seen = []
     count = thread_count.thread_count
     monkeypatch.setattr(native_parser, "thread_count", lambda threads: seen.append(count(threads)) or seen[-1])
-    assert run("train", data, "-m", "multinomial", "-o", "m.model", "--threads", 1)[0] == 0
+    assert run("train", data, "-m", "multinomial", "-o", "m.model", "--jobs", 1)[0] == 0
     for words in (("predict", "m.model", data), ("evaluate", "m.model", data), ("update", "m.model", data)):
         seen.clear()
-        assert run(*words, "--threads", 1)[0] == 0
+        assert run(*words, "--jobs", 1)[0] == 0
         assert set(seen) == {1}, words
     assert thread_count.THREADS not in os.environ
-    assert run("predict", "m.model", data, "--threads", 0)[0] == 2
+    assert run("predict", "m.model", data, "--jobs", 0)[0] == 2
 
 
 def test_the_environment_says_how_many_threads(monkeypatch):
@@ -58,12 +59,13 @@ def test_train_says_what_the_decision_optimises(run, tmp_path):
     out = run("train", data, "-m", "multinomial", "-o", "m.model")[1]
     assert (
         "the classes are imbalanced (sport: 60 documents, politics: 6), and the decision maximises accuracy; "
-        "--optimise macro-f1 predicts rare classes more often, --optimise COST.csv minimises the cost of mistakes\n"
+        "--set optimise=macro-f1 predicts rare classes more often, "
+        "--set optimise=COST.csv minimises the cost of mistakes\n"
     ) in out
-    out = run("train", data, "-m", "multinomial", "-o", "m.model", "--optimise", "macro-f1")[1]
-    assert "the decision maximises macro F1 (--optimise), with class weights from " in out
+    out = run("train", data, "-m", "multinomial", "-o", "m.model", "--set", "optimise=macro-f1")[1]
+    assert "the decision maximises macro F1 (--set optimise), with class weights from " in out
     assert (
-        "--optimise" not in run("train", write_csv(tmp_path / "even.csv", rows[54:]), "-m", "multinomial", "-o", "e")[1]
+        "optimise" not in run("train", write_csv(tmp_path / "even.csv", rows[54:]), "-m", "multinomial", "-o", "e")[1]
     )
 
 
@@ -113,13 +115,14 @@ def test_doctor_lists_every_extra(run):
         assert f"`{name}`" in readme
 
 
-def test_compare_says_where_records_are(run, tmp_path):
+def test_compare_writes_records_only_where_it_is_told_to(run, tmp_path):
     data = write_csv(tmp_path / "data.csv", zip(TEXTS, LABELS, strict=True))
-    out = run("compare", data, "--models", "multinomial", "--folds", 2)[1]
-    (records,) = tmp_path.glob("compare-*.jsonl")
-    assert f"records: {records.name}" in out
-    err = run("compare", data, "--models", "multinomial", "--folds", 2, "--json", "-")[2]
-    assert f"wrote {records.name}\n" in err
+    words = ("compare", data, "--models", "multinomial", "--folds", 2)
+    assert "records:" not in run(*words)[1]
+    assert json.loads(run(*words, "--json")[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+    assert "records: runs.jsonl" in run(*words, "-o", "runs.jsonl")[1]
+    assert (tmp_path / "runs.jsonl").exists()
 
 
 def test_predict_says_what_it_wrote_and_refuses_other_endings(run, tmp_path):

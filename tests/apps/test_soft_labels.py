@@ -57,7 +57,7 @@ def test_the_command_learns_what_python_learns(model, table):
 @pytest.mark.parametrize("model", ["multinomial", "nbsvm", "sharded-nbsvm", "maxent"])
 def test_documents_on_disk_give_the_model_of_training_in_memory(model, table, monkeypatch):
     """With blocks of two rows, and with so little room for terms that rare ones are left out, in either order."""
-    words = ["-m", model, "--soft-labels", "p_good", "--min-df", "2"]
+    words = ["-m", model, "--soft-labels", "p_good", "--set", "min-df=2"]
     texts, rows = [*TEXTS, "of no class"], table.read_text() + '{"text": "of no class", "p_good": 1e-300}\n'
     table.write_text(rows)
     code, output = train(table, *words)
@@ -95,8 +95,8 @@ def test_certain_probabilities_are_labels(tmp_path):
             "--soft-labels cannot be combined with --holdout",
         ),
         (
-            ["-m", "nbsvm", "--soft-labels", "p_good", "--cache", "kept"],
-            "--soft-labels cannot be combined with --cache",
+            ["-m", "nbsvm", "--soft-labels", "p_good", "--set", "cache=kept"],
+            "--soft-labels cannot be combined with --set cache",
         ),
         (["-m", "nbsvm", "--soft-labels", "*"], "the probability of 'text' in row 1 is 'fine prose here"),
         (["-m", "nbsvm", "--soft-labels", "id", "--memory", "1G"], "the probability of 'id' in row 3 is 2; give a"),
@@ -188,7 +188,7 @@ def test_a_calibrated_model_filters_by_the_probability_of_the_teacher(tmp_path):
     assert found.calibration == expected.calibration
     np.testing.assert_array_equal(found.predict_proba(texts), expected.predict_proba(texts))
     kept = tmp_path / "kept.jsonl"
-    new = ["filter", str(output), str(tmp_path / "new.jsonl"), "-o", str(kept), "--keep", "good", "--above", "0.7"]
+    new = ["filter", str(output), str(tmp_path / "new.jsonl"), "-o", str(kept), "--class", "good", "--above", "0.7"]
     assert exit_code(new) == 0
     judged = [json.loads(line)["p_good"] for line in kept.read_text().splitlines()]
     assert min(judged) >= 0.5

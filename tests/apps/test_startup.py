@@ -35,7 +35,7 @@ print(code, [name for name in ("pandas", "pyarrow.compute") if name in sys.modul
 UPDATE = """
 import sys
 from unnaive.apps.cli.main import exit_code
-code = exit_code(["update", sys.argv[1], sys.argv[2], "--threads", "1"])
+code = exit_code(["update", sys.argv[1], sys.argv[2], "--jobs", "1"])
 print(code, [name for name in sys.argv[3:] if name in sys.modules])
 """
 
@@ -132,12 +132,12 @@ def test_names_of_scipy_sparse():
 
 @pytest.mark.parametrize("top", ["0", "x", "1.5", ""])
 def test_values_that_are_not_plain_get_their_sentence(model, top, capsys):
-    assert exit_code(["predict", str(model), "-d", "goal", "--top", top]) == 2
-    assert "--top" in capsys.readouterr().err
+    assert exit_code(["predict", str(model), "-d", "goal", "--top-k", top]) == 2
+    assert "--top-k" in capsys.readouterr().err
 
 
 def test_plain_values_are_what_typer_makes_of_them(model, monkeypatch):
-    arguments = ["predict", str(model), "-d", "goal", "-d", "law", "--top", "2", "--all"]
+    arguments = ["predict", str(model), "-d", "goal", "-d", "law", "--top-k", "2", "--all"]
     quick = CliRunner().invoke(build_app(), arguments)
     monkeypatch.setattr("unnaive.apps.cli.main.read_plainly", lambda parameter: None)
     slow = CliRunner().invoke(build_app(), arguments)

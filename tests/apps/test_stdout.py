@@ -33,13 +33,11 @@ def is_page(text):
     ("words", "is_data"),
     [
         ("clean data.csv findings.csv -o -", is_csv),
-        ("audit data.csv --fast --csv -", is_csv),
-        ("audit data.csv --fast --html -", is_page),
-        ("evaluate m data.csv --html -", is_page),
-        ("evaluate m data.csv --markdown -", lambda text: text.startswith("# data.csv")),
-        ("explain m ball --html -", is_page),
-        ("compare data.csv --models multinomial --splits 2 --json -", json.loads),
-        ("compare data.csv --models multinomial --splits 2 --html -", is_page),
+        ("audit data.csv --fast --report -", is_csv),
+        ("evaluate m data.csv --report -", lambda text: text.startswith("# data.csv")),
+        ("explain m ball --report -", is_page),
+        ("compare data.csv --models multinomial --splits 2 --json", json.loads),
+        ("compare data.csv --models multinomial --splits 2 --report -", lambda text: text.startswith("| accuracy |")),
         ("predict m data.csv -o - --json", lambda text: [json.loads(line) for line in text.splitlines()]),
     ],
 )
@@ -53,25 +51,25 @@ def test_what_is_said_with_data_on_stdout_is_on_stderr(run, files):
     assert run("clean", "data.csv", "findings.csv", "-o", "-")[2].startswith(
         "40 rows: 0 dropped, 1 given another label"
     )
-    assert run("explain", "m", "ball", "--html", "-")[2].startswith("sport (")
+    assert run("explain", "m", "ball", "--report", "-")[2].startswith("sport (")
 
 
 def test_the_next_command_prints_on_stdout_again(run, files):
-    run("explain", "m", "ball", "--html", "-")
+    run("explain", "m", "ball", "--report", "-")
     assert run("explain", "m", "ball")[1].startswith("sport (")
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        "audit data.csv --fast --csv - --html -",
-        "audit data.csv --fast --csv - --json",
-        "evaluate m data.csv --json --markdown -",
-        "explain m ball --json --html -",
+        "audit data.csv --fast --report - --report -",
+        "audit data.csv --fast --report - --json",
+        "evaluate m data.csv --json --report -",
+        "explain m ball --json --report -",
         "clean data.csv findings.csv -o - --json",
-        "compare data.csv --json - --markdown -",
-        "filter m data.csv --keep sport --html -",
-        "filter m data.csv --keep sport -o kept.csv --html - --json",
+        "compare data.csv --json --report -",
+        "filter m data.csv --class sport --report -",
+        "filter m data.csv --class sport -o kept.csv --report - --json",
     ],
 )
 def test_two_results_on_stdout_are_refused(run, files, words):

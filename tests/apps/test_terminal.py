@@ -82,7 +82,7 @@ def test_errors(tmp_path, model):
     missing = run_in_terminal("predict", tmp_path / "no\x1b[2J\nunnaive: all is well")
     check(missing)
     assert "\\x1b[2J\\nunnaive" in missing
-    check(run_in_terminal("explain", model, "text", "--label", f"no{ESCAPES}"))
+    check(run_in_terminal("explain", model, "text", "--class", f"no{ESCAPES}"))
     check(run_in_terminal("predict", model, "--no-such", f"{ESCAPES}"))
 
 
@@ -112,5 +112,5 @@ def test_numbers_and_words_stay(cell):
 def test_excel_safe_output(tmp_path):
     path, out = tmp_path / "x.model", tmp_path / "out.csv"
     TextClassifier("multinomial").fit(["buy", "see"], ["=HYPERLINK(0)", "ham"]).save(path)
-    run_in_terminal("predict", path, "-d", "buy", "-o", out, "--excel-safe")
+    run_in_terminal("predict", path, "-d", "buy", "-o", out, "--set", "excel-safe=true")
     assert out.read_text().splitlines()[1].startswith("1,'=HYPERLINK(0),")

@@ -16,6 +16,7 @@ from unnaive.base.errors import BadData, UnnaiveError
 
 FIELDS = {"text": "text", "embedding": "vector"}
 TRAIN = ["--label", "queue", "--text", "text", "--vector", "embedding", "--budget", "fast"]
+READ = [*TRAIN[:4], "--set", "vector=embedding"]  # of the other commands
 WORDS = ["ball goal", "vote law", "code bug"]
 LABELS = ["sport", "politics", "tech"]
 N_DIMS = 6
@@ -242,7 +243,8 @@ def test_every_format_and_way_of_training_gives_the_same_bytes(run, files):
 def test_every_other_verb(run, files):
     done(run("train", "old.jsonl", *TRAIN, "-o", "m.model"))
     done(run("train", "more.jsonl", *TRAIN, "-o", "other.model"))
-    assert done(run("predict", "m.model", "new_plain.csv", "--vector", "embedding=new.npy")).startswith("text,queue,")
+    predicted = done(run("predict", "m.model", "new_plain.csv", "--set", "vector=embedding=new.npy"))
+    assert predicted.startswith("text,queue,")
     done(run("merge", "m.model", "other.model", "-o", "both.model"))
     done(run("compress", "m.model", "-o", "small.model", "--max-size", "24kB"))
     for name in ("m", "both", "small"):
@@ -251,21 +253,21 @@ def test_every_other_verb(run, files):
     shown = done(run("explain", "m.model", json.dumps(NEW[0])))
     assert all(part in shown for part in ("embedding: 6 numbers", "embedding = 6 numbers", "by field:"))
     assert "embedding (vector(6))" in done(run("inspect", "m.model"))
-    done(run("audit", "all.csv", *TRAIN[:-2], "--fast", "-o", "audit"))
+    done(run("audit", "all.csv", *READ, "--fast", "-o", "audit"))
     found = json.loads(
-        done(run("compare", "all.csv", *TRAIN[:-2], "--models", "auto:budget=fast,svm", "--folds", "2", "--json", "-"))
+        done(run("compare", "all.csv", *READ, "--models", "auto:budget=fast,svm", "--folds", "2", "--json"))
     )
     assert "auto" in json.dumps(found)
-    done(run("label", "old.csv", *TRAIN[:-2], "-o", "labels.db", "--status"))
+    done(run("label", "status", "old.csv", *READ, "-o", "labels.db"))
     done(run("train", "labels.db", "--budget", "fast", "-o", "labelled.model"))
     done(run("predict", "labelled.model", "new.csv"))
     simulated = {}
-    for given in (TRAIN[:-2], TRAIN[:-4]):
+    for given in (READ, READ[:-2]):
         curves = json.loads(
-            done(run("label", "--simulate", "all.csv", *given, "--labels", "20", "--seeds", "2", "--json"))
+            done(run("label", "simulate", "all.csv", *given, "--labels", "20", "--seeds", "2", "--json"))
         )
         simulated[len(given)] = curves["ways"][0]["accuracy"]
-    assert simulated[len(TRAIN) - 2] >= simulated[len(TRAIN) - 4]
+    assert simulated[len(READ)] >= simulated[len(READ) - 2]
 
 
 @pytest.mark.slow
@@ -275,14 +277,14 @@ def test_every_other_verb(run, files):
         (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export supports"),
         (["export", "m.model", "--to", "c", "-o", "out"], "reads 'embedding' as vector(6), which no export supports"),
         (["predict", "m.model", "new_plain.csv"], "has no column 'embedding', which the model reads as a field"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "there are 60 vectors"),
-        (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "there are 30 vectors"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=no.npy"], "no file called no.npy"),
+        (["predict", "m.model", "new_plain.csv", "--set", "vector=embedding=all.npy"], "there are 60 vectors"),
+        (["predict", "m.model", "all_plain.csv", "--set", "vector=embedding=new.npy"], "there are 30 vectors"),
+        (["predict", "m.model", "new_plain.csv", "--set", "vector=embedding=no.npy"], "no file called no.npy"),
         (["train", "new_plain.csv", *TRAIN[:4], "--vector", "embedding=all.npy", "-o", "x.model"], "are 60 vectors"),
         (["train", "all_plain.csv", *TRAIN[:4], "--vector", "embedding=new.npy", "-o", "x.model"], "are 30 vectors"),
-        (["train", "all_plain.csv", *TRAIN[:4], "--vector", "all.npy", "-o", "x.model"], "--vector NAME=all.npy"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "new.npy"], "names no field of vectors; give it as"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=new.csv"], "came as new.csv; give an .npy"),
+        (["train", "all_plain.csv", *TRAIN[:4], "--vector", "all.npy", "-o", "x.model"], "give it as NAME=all.npy"),
+        (["predict", "m.model", "new_plain.csv", "--set", "vector=new.npy"], "names no field of vectors; give it as"),
+        (["predict", "m.model", "new_plain.csv", "--set", "vector=embedding=new.csv"], "came as new.csv; give an .npy"),
         (["train", "new.csv", *TRAIN[:4], "--vector", "text", "-o", "x.model"], "named twice"),
         (["train", "new.csv", "--label", "queue", "--vector", "text", "-o", "x.model"], "'text' is of kind vector"),
         (["train", "new.csv", *TRAIN[:6], "-m", "multinomial", "-o", "x.model"], "cannot use the vectors"),

@@ -1,4 +1,4 @@
-"""`--vectors` × every verb of the command line, and what is said of bad files."""
+"""`--word-vectors` × every verb of the command line, and what is said of bad files."""
 
 import json
 
@@ -8,7 +8,7 @@ GLOVE = {
     "sport": ["goal", "ball", "team", "coach", "keeper", "league"],
     "politics": ["vote", "law", "minister", "budget", "senate", "election"],
 }
-TRAIN = ["--budget", "fast", "--vectors", "glove.txt"]
+TRAIN = ["--budget", "fast", "--word-vectors", "glove.txt"]
 NEW = "text,label\nkeeper league,sport\nthe senate election,politics\n"
 
 
@@ -66,11 +66,13 @@ def test_every_other_verb(run, files):
     done(run("train", "all.csv", *TRAIN, "--memory", "1G", "-o", "disk.model"))
     assert done(run("predict", "disk.model", "new.csv")) == done(run("predict", "m.model", "new.csv"))
     done(run("export", "m.model", "--to", "js", "-o", "out"))
-    done(run("compare", "all.csv", "--vectors", "glove.txt", "--models", "svm,multinomial", "--folds", "3"))
-    done(run("label", "all.csv", "--vectors", "glove.txt", "-o", "labels.db", "--status"))
+    done(run("compare", "all.csv", "--word-vectors", "glove.txt", "--models", "svm,multinomial", "--folds", "3"))
+    done(run("label", "status", "all.csv", "-o", "labels.db"))
     rows = (files / "all.csv").read_text(encoding="utf-8").splitlines()
     (files / "many.csv").write_text("\n".join([rows[0], *rows[1:] * 3]), encoding="utf-8")
-    found = done(run("label", "--simulate", "many.csv", "--vectors", "glove.txt", "--labels", "20", "--seeds", "2"))
+    found = done(
+        run("label", "simulate", "many.csv", "--set", "word-vectors=glove.txt", "--labels", "20", "--seeds", "2")
+    )
     assert "random" in found
 
 
@@ -92,11 +94,11 @@ def test_the_service_knows_words_by_their_vectors(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["--vectors", "all.csv"], "all.csv has no word vectors: its first line is 'text,label'"),
-        (["--vectors", "empty.txt"], "empty.txt has no word vectors: it is empty"),
-        (["--vectors", "absent.txt"], "absent.txt"),
-        (["--vectors", "."], "is a folder; name a file of word vectors"),
-        (["--vectors", "glove.txt", "-m", "multinomial"], "cannot use word vectors"),
+        (["--word-vectors", "all.csv"], "all.csv has no word vectors: its first line is 'text,label'"),
+        (["--word-vectors", "empty.txt"], "empty.txt has no word vectors: it is empty"),
+        (["--word-vectors", "absent.txt"], "absent.txt"),
+        (["--word-vectors", "."], "is a folder; name a file of word vectors"),
+        (["--word-vectors", "glove.txt", "-m", "multinomial"], "cannot use word vectors"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):

@@ -6,82 +6,86 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-SOURCE = "unnaive demo --keep tickets"  # writes the files that the examples use
+from unnaive.apps.common.given_options import Options
+
+SOURCE = "unnaive demo -o demo"  # writes the files that the examples use
 GENERAL = "General"
 MORE = "More options"  # options of a laid-out command that neither LAYOUT nor their declaration puts in a group
-GENERAL_OPTIONS = ("--threads", "--jobs", "--seed", "--json", "--quiet", "--help")
+GENERAL_OPTIONS = ("--jobs", "--seed", "--json", "--quiet", "--help")
 
 # the options of a command that come first, then groups by heading; other options keep the group of their declaration
 LAYOUT: dict[str, dict[str, str]] = {
     "train": {
         "": "--output --label --text --test --model",
         "Learning": "--budget --holdout",
-        "Model file": "--max-size --frozen --documents-limit --register --key",
+        "Model file": "--max-size --frozen --register --key",
     },
     "predict": {
-        "": "--output --text --top --explain --json",
-        "Output": "--all --keep-columns --unbuffered --excel-safe",
-        "Uncertain documents": "--confidence --by-class --at-least-one --reject-below --unknown-rate --unknown",
+        "": "--output --text --top-k --explain --json",
+        "Output": "--all",
+        "Uncertain documents": "--coverage --by-class --at-least-one --min-probability --out-of-scope-rate --undecided",
         "Input": "--document",
     },
     "evaluate": {
-        "": "--label --text --measure --html --json",
-        "Output": "--markdown --records",
-        "Uncertain documents": "--abstain-for --abstain-confidence --out-of-scope",
+        "": "--label --text --measure --report --json",
+        "Uncertain documents": "--target-accuracy --confidence --out-of-scope",
     },
     "filter": {
-        "": "--keep --output --above --recall --held-out",
+        "": "--class --output --above --recall --held-out",
         "Threshold": "--confidence",
     },
     "update": {
-        "": "--output --label --text --grow --keep-choice",
-        "Stream": "--follow --every --batch",
-        "Search and register": "--rechoose --approximate --key",
+        "": "--output --label --text --new-classes --search",
+        "Stream": "--follow",
+        "Register": "--key",
     },
     "forget": {
-        "": "--output --label --text --receipt --keep-choice",
+        "": "--output --label --text --receipt --search",
         "Receipt": "--sign --key",
-        "Search": "--approximate",
     },
     "compress": {"": "--output --max-size --label --text --json"},
-    "verify": {"": "--receipt --against --forgotten --label --text", "Receipt": "--signer --key"},
+    "verify": {"": "--receipt --remaining --forgotten --label --text", "Receipt": "--signer --key"},
     "compare": {
-        "": "--models --label --splits --train-sizes --html",
-        "Experiment": "--folds --vocabulary --min-df --measures --against --vectors",
-        "Output": "--records",
+        "": "--models --label --splits --train-sizes --report",
+        "Experiment": "--folds --vocabulary --measures --baseline --word-vectors",
         "Input": "--data",
     },
-    "reproduce": {"": "--table --models --quick --html --records", "Output": "--strict", "Input": "--data"},
-    "plot": {"": "--figure --output --measure --label --title", "Input": "--data"},
+    "reproduce": {"": "--table --models --quick --report -o", "Output": "--strict", "Input": "--data"},
+    "plot": {"": "--figure --output --measure --label --text", "Input": "--data"},
     "audit": {
-        "": "--output --label --text --test --against",
+        "": "--output --label --text --test --new-data",
         "Checks": "--fast --similarity --most",
-        "Output": "--html",
+        "Output": "--report",
         "Input": "--data",
     },
     "clean": {"": "--output --accept --min-score --label --text"},
     "label": {
-        "": "--output --text --classes --multilabel --terminal",
-        "Suggestions and order": "--hints --model --vectors --queue --again --random-share --double --who",
-        "Labels": "--status --export --import --as",
-        "Page": "--host --port",
-        "Simulation": "--simulate --labels --seeds",
+        "": "--output --text --class --multilabel --terminal",
+        "Suggestions and order": "--hints --model --word-vectors --queue --again --random-share --double --who",
+        "Page": "--listen --person --port",
     },
     "serve": {
         "": "--port --host --token-file --read-only --workers",
-        "Access": "--allow-host --allow-origin",
+        "Access": "--certfile --keyfile --allow-host --allow-origin --trusted-proxy --root-path --socket-mode",
         "Model card": "--evaluation --measure-on",
-        "Teaching": "--grow --write-every",
-        "Limits": "--max-body --max-batch --max-text --max-requests --max-client-requests --max-rate --max-streams "
-        "--max-connections --timeout",
-        GENERAL: "--log",
+        "Teaching": "--new-classes --write-every",
+        GENERAL: "--set --log",
     },
 }
 
 COMMAND_GROUPS = {
     "Train and use a model": ("train", "predict", "evaluate", "explain", "inspect", "demo"),
     "Change a model": ("update", "forget", "verify", "merge", "remake", "compress"),
-    "Better data": ("label", "audit", "clean", "filter"),
+    "Better data": (
+        "label",
+        "label status",
+        "label export",
+        "label import",
+        "label simulate",
+        "audit",
+        "clean",
+        "filter",
+    ),
     "Use a model elsewhere": ("serve", "rebase", "export", "import"),
     "Experiments": ("compare", "plot", "reproduce", "collections"),
     "Problems": ("doctor",),
@@ -124,12 +128,13 @@ def describe_command(function: Callable[..., Any]) -> str:
     for paragraph in (inspect.getdoc(function) or "").split("\n\n"):
         examples = example_lines(paragraph)
         if examples:
-            needs_tickets = any("tickets/" in line for line in examples) and SOURCE not in examples
+            needs_tickets = any("demo/" in line for line in examples) and SOURCE not in examples
             source = f", with the files of {SOURCE}" if needs_tickets else ""
             shown += [f"Example{'s' if len(examples) > 1 else ''}{source}:", *examples]
         else:
             shown.append(" ".join(paragraph.split()))
-    return "\n\n".join(shown)
+    names = ", ".join(getattr(function, "given_options", Options()).by_set)
+    return "\n\n".join([*shown, *([f"Names of --set besides: {names}."] if names else [])])
 
 
 def example_lines(paragraph: str) -> list[str]:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
-from unnaive.apps.common.declared import command_option, command_parameter, with_options
+from unnaive.apps.common.declared import command_parameter, with_options
 from unnaive.apps.common.shared_options import parse_select
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 LEARNING = "Learning"  # heading in the help
-ONLY_PYTHON = ("multilabel",)  # the command line sees it in the data: cells with several labels
-NAMES = {"n_jobs": "threads", "random_state": "seed"}  # parameters with other names than the option
+NOT_HERE = ("multilabel", "n_jobs")  # multilabel is seen in the data; every command has --jobs
+NAMES = {"random_state": "seed"}  # parameters with other names than the option
 
 
-def training_options() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Replace the parameter `training` of a command by the training options, by name."""
+def training_options(*flags: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Replace the parameter `training` of a command by the training options, by name.
+
+    Those in `flags` are options of their own, --set gives the others.
+    """
     options = {
-        name: command_parameter(setting, NAMES.get(name, name), LEARNING)
+        name: command_parameter(setting, NAMES.get(name, name), LEARNING, by_set=name not in flags)
         for name, setting in TRAINING_OPTIONS.items()
-        if name not in ONLY_PYTHON
+        if name not in NOT_HERE
     }
-    size = Annotated[str, command_option(TRAINING_OPTIONS["documents_limit"], LEARNING)]
-    options["documents_limit"] = options["documents_limit"].replace(default="500MB", annotation=size)
+    options["documents_limit"] = options["documents_limit"].replace(default="500MB")
     return with_options("training", options, training_values)
 
 

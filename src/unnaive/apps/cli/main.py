@@ -18,8 +18,11 @@ from unnaive import __version__
 from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
 from unnaive.apps.cli.overwriting import guarded
 from unnaive.apps.cli.plain_values import read_plainly
+from unnaive.apps.cli.unknown_options import unknown_option
+from unnaive.apps.common.given_options import Options, with_settings
+from unnaive.apps.common.options_file import expand_options
 from unnaive.apps.common.screen import note, set_quiet
-from unnaive.apps.common.shared_options import Quiet, with_quiet, with_threads
+from unnaive.apps.common.shared_options import Quiet, with_jobs, with_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.registry import Registry
 from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8
@@ -41,6 +44,10 @@ COMMANDS = {
     "compress": "unnaive.apps.cli.commands.compress:register",
     "verify": "unnaive.apps.cli.commands.verify:register",
     "label": "unnaive.apps.labelling.command:register",
+    **{
+        f"label {name}": "unnaive.apps.labelling.command:register"
+        for name in ("status", "export", "import", "simulate")
+    },
     "audit": "unnaive.apps.cli.commands.audit:register",
     "clean": "unnaive.apps.cli.commands.clean:register",
     "filter": "unnaive.apps.cli.commands.filter:register",
@@ -58,8 +65,9 @@ REGISTRY = Registry("unnaive.commands", "command", COMMANDS)
 
 PARALLEL = (
     "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
-    "compare", "reproduce", "audit", "label", "serve", "rebase", "filter_command",
-)  # fmt: skip  # commands that have --threads
+    "compare", "reproduce", "audit", "label", "label_status", "label_simulate", "serve", "rebase", "filter_command",
+)  # fmt: skip  # commands that have --jobs
+OPTION_FILES = ("train", "predict", "evaluate", "label", "audit", "compare", "filter_command")  # have --options
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -103,14 +111,16 @@ def build_app(names: tuple[str, ...] | None = None) -> typer.Typer:
                 function = command.callback.__name__
                 if verbs is app:
                     command.rich_help_panel = command_group(command.name or function)
+                verb = with_jobs(command.callback) if function in PARALLEL else command.callback
+                command.callback = name_values(
+                    guarded(with_settings(guarded(with_quiet(verb)), files=function in OPTION_FILES))
+                )
                 command.help = describe_command(command.callback)
-                verb = with_threads(command.callback) if function in PARALLEL else command.callback
-                command.callback = guarded(name_values(with_quiet(verb)))
         callback = verbs.registered_callback
         if verbs is not app and callback is not None and callback.callback:  # a command with subcommands
             verbs.info.cls = callback.cls = Group
             verbs.info.help = callback.help = describe_command(callback.callback)
-            callback.callback = name_values(with_quiet(callback.callback))
+            callback.callback = name_values(with_settings(with_quiet(callback.callback)))
     return app
 
 
@@ -130,11 +140,31 @@ class PlainHelp:
 
 
 class Command(PlainHelp, typer.core.TyperCommand):
-    """A command."""
+    """A command, whose options may also come from a file."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments and those of the file of --options; an unknown option is answered with the nearest."""
+        options = getattr(self.callback, "given_options", Options())
+        own = [one for one in self.params if one.param_type_name == "option"]
+        flags = {flag: getattr(one, "is_flag", False) for one in own for flag in (*one.opts, *one.secondary_opts)}
+        try:
+            return super().parse_args(ctx, expand_options(args, flags) if options.by_set else args)
+        except Exception as problem:
+            unknown = getattr(problem, "option_name", None)
+            if unknown is None or not hasattr(problem, "possibilities"):
+                raise
+            raise UnnaiveError(unknown_option(unknown, ctx.command_path, list(flags), list(options.by_set))) from None
 
 
 class Group(PlainHelp, typer.core.TyperGroup):
-    """All commands, or the subcommands of one."""
+    """All commands, or the subcommands of one; a command may have two words, such as `label status`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the arguments begin with; two words win over a command with a file of that name."""
+        both = " ".join(args[:2])
+        if len(args) > 1 and (command := self.get_command(ctx, both)) is not None:
+            return both, command, args[2:]
+        return super().resolve_command(ctx, args)
 
 
 # the name of an option's value in the help by type, unless the option declares one
@@ -161,7 +191,7 @@ def top(
 ) -> None:
     """Text classification with naive Bayes and the methods developed from it: fast, explainable, updatable.
 
-    Start with: unnaive demo --keep tickets
+    Start with: unnaive demo -o demo
 
     This shows a tour and writes the files that the examples in the help of all commands use.
     """
@@ -200,7 +230,7 @@ def exit_code(arguments: list[str]) -> int:
             warnings.simplefilter("always", UnnaiveWarning)
             warnings.showwarning = _print_warning
             return _run(arguments)
-    finally:  # --threads applies to this command only
+    finally:  # --jobs applies to this command only
         os.environ.pop(THREADS, None)
         if threads is not None:
             os.environ[THREADS] = threads
@@ -222,7 +252,9 @@ def _run(arguments: list[str]) -> int:
     except UnnaiveError as problem:
         return _print_error(str(problem), getattr(problem, "exit_code", EXIT_MISTAKE))
     except MemoryError:
-        return _print_error("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
+        return _print_error(
+            "there is not enough memory; use fewer documents, or --set select fewer terms", EXIT_MISTAKE
+        )
     except OSError as problem:
         code = _print_error(_os_error_sentence(problem), EXIT_MISTAKE)
         try:

@@ -27,7 +27,7 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
         uses = path_uses(verb)
         check_outputs(uses, arguments)
         check_stdout(uses, arguments)
-        leave_stdout_to_data(any(str(arguments.get(name)) == STDOUT for name, use in uses.items() if use.written))
+        leave_stdout_to_data(any(STDOUT in _values(arguments.get(name)) for name, use in uses.items() if use.written))
         return verb(**arguments)
 
     return wrapper
@@ -55,7 +55,7 @@ def check_outputs(uses: Mapping[str, PathUse], arguments: Mapping[str, Any]) -> 
 def check_stdout(uses: Mapping[str, PathUse], arguments: Mapping[str, Any]) -> None:
     """Raise an error if stdout would get two results, or one that is not a stream, such as a model or a folder."""
     outputs = {name: use for name, use in uses.items() if use.written}
-    named = [name for name in outputs if str(arguments.get(name)) == STDOUT]
+    named = [name for name in outputs for value in _values(arguments.get(name)) if value == STDOUT]
     for use in map(outputs.__getitem__, named):
         if use.model or use.folder or use.read:
             kind = "a model" if use.model else "a folder" if use.folder else "a file that is read and extended"

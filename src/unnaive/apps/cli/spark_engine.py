@@ -1,4 +1,4 @@
-"""The options --engine, --master and --ship of train, predict, evaluate and compare, and Spark's measures printed."""
+"""--engine, --set master and --set ship of train, predict, evaluate and compare, and Spark's measures printed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.common.option_markers import BY_SET, needs
 from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str | None,
+    BY_SET,
+    needs("engine=spark"),
     typer.Option(
         "--master",
         metavar="URL",
@@ -33,25 +36,22 @@ Master = Annotated[
     ),
 ]
 Ship = Annotated[
-    bool, typer.Option("--ship", help="Send this package to the Spark executors.", rich_help_panel=PANEL)
-]  # fmt: skip
+    bool,
+    BY_SET,
+    needs("engine=spark"),
+    typer.Option("--ship", help="Send this package to the Spark executors.", rich_help_panel=PANEL),
+]
 
 
 def choose_engine(engine: str, master: str | None, ship: bool) -> SparkEngine | None:
-    """The engine, or None for local work; an error if options contradict each other.
+    """The engine, or None for local work.
 
     >>> choose_engine("local", None, False)
-    >>> choose_engine("local", "yarn", False)
-    Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: --master is for Spark; add --engine spark
     """
     if choose(list(ENGINES), engine, "engine") == "spark":
         from unnaive.workflows.spark_jobs import SparkEngine
 
         return SparkEngine(master, ship)
-    for name, is_given in (("--master", master is not None), ("--ship", ship)):
-        if is_given:
-            raise UnnaiveError(f"{name} is for Spark; add --engine spark")
     return None
 
 

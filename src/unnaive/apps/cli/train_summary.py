@@ -16,9 +16,9 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
+    documents = "" if summary["documents"] is None else count_noun(summary["documents"], "document") + ", "
     say(
-        f"learnt {'' if summary['documents'] is None else count_noun(summary['documents'], 'document') + ', '}"
-        f"{count_noun(summary['classes'], 'class', 'classes')} "
+        f"{summary['model']} learnt {documents}{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
     if summary["decides"]:

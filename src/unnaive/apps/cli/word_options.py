@@ -11,17 +11,15 @@ from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Tokens"  # heading in the help
 OF_COLUMNS = ("fields",)  # set by the options of columns
-NAMES = {"html": "markup"}  # parameters with other names than the option: --html may be a page to write
 
 
-def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def token_options(*flags: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Replace the parameter `words` of a command by the options of tokens: settings of TokenRule by name.
 
-    `page` says that --html of this command is a page to write, so that only --markup is for texts.
+    Those in `flags` are options of their own, --set gives the others.
     """
-    flags = {"html": {"flags": ("--markup",)}} if page else {}
     options = {
-        name: command_parameter(setting, NAMES.get(name, name), WORDS, **flags.get(name, {}))
+        name: command_parameter(setting, name, WORDS, by_set=name not in flags)
         for name, setting in OPTIONS.items()
         if name not in OF_COLUMNS
     }
@@ -37,7 +35,7 @@ def token_settings(**options: Any) -> dict[str, Any]:
     """
     read: dict[str, Callable[[Any], Any]] = {
         "ngrams": lambda text: parse_ngrams(text, "--ngrams", "words"),
-        "char_ngrams": lambda text: parse_ngrams(text, "--char-ngrams", "characters"),
+        "char_ngrams": lambda text: parse_ngrams(text, "--set char-ngrams", "characters"),
         "stopwords": read_stop_words,
     }
     return {name: read.get(name, lambda value: value)(value) for name, value in options.items()}

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unnaive.apps.common.option_markers import BY_SET, Needs
 from unnaive.apps.common.path_options import READ, READ_NAMED, WRITTEN
 from unnaive.base.settings import Setting
 
@@ -99,9 +100,19 @@ def command_default(setting: Setting) -> Any:
     return None if setting.annotation.startswith("tuple[") else setting.default
 
 
-def command_parameter(setting: Setting, name: str, panel: str, **more: Any) -> inspect.Parameter:
-    """The parameter of a command for a declared option: type, default, names, help and path marker."""
-    annotation: Any = Annotated[TYPES.get(setting.annotation, str | None), command_option(setting, panel, **more)]
+def command_parameter(
+    setting: Setting, name: str, panel: str, *, by_set: bool = False, **more: Any
+) -> inspect.Parameter:
+    """The parameter of a command for a declared option: type, default, names, help, path marker and what it needs.
+
+    by_set  whether --set gives it, and it is no option of its own
+    """
+    kind = str if setting.metavar == "SIZE" else TYPES.get(setting.annotation, str | None)
+    annotation: Any = Annotated[kind, command_option(setting, panel, **more)]
+    if by_set:
+        annotation = Annotated[annotation, BY_SET]
+    if setting.needs:
+        annotation = Annotated[annotation, Needs(setting.needs)]
     if setting.path:
         annotation = Annotated[annotation, PATHS[setting.path]]
     return inspect.Parameter(

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.declared import command_option, command_parameter, read_parameters, show_parameters
+from unnaive.apps.common.declared import (
+    command_default,
+    command_option,
+    command_parameter,
+    read_parameters,
+    show_parameters,
+)
+from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.thread_count import THREADS
-from unnaive.io.read_options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
+from unnaive.io.read_options import COLUMN_OPTIONS, READ_OPTIONS
 from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
@@ -55,6 +62,7 @@ KeyFile = Annotated[
         "--key", metavar="FILE", help="File with the secret key for the hashes of documents.", show_default=False
     ),
 ]
+RegisterKey = Annotated[KeyFile, needs("register")]
 Archives = Annotated[
     Path | None,
     READ,
@@ -63,39 +71,43 @@ Archives = Annotated[
     ),
 ]
 Seed = Annotated[int, command_option(TRAINING_OPTIONS["random_state"], min=0)]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; it does not change the results.")]
-Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
-Markdown = Annotated[
-    Path | None, WRITTEN, typer.Option("--markdown", help="Write the tables as Markdown.", rich_help_panel=OUTPUT)
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Number of processes; by default one, with a thread for each core."),
 ]
-JsonFile = Annotated[
-    Path | None,
-    WRITTEN,
-    typer.Option("--json", help="Write the results as JSON; - for stdout.", rich_help_panel=OUTPUT),
-]
+
+
+def report_option(*endings: str) -> Any:
+    """The type of --report, whose file has one of these endings."""
+    kinds = ", ".join(endings[:-1]) + f" or {endings[-1]}" if len(endings) > 1 else endings[0]
+    printed = "Markdown; may be repeated" if ".md" in endings else "it"
+    about = f"Write a report: {kinds}, or - to print {printed}."
+    option = typer.Option("--report", metavar="FILE", help=about, rich_help_panel=OUTPUT)
+    return Annotated[list[Path] | None, WRITTEN, option]
+
+
+Reports = report_option(".html", ".md", ".json")
+Page = report_option(".html")
 
 # the options of every command that reads data, in the order of its help
 _COLUMNS = (
     "text", "label", "category", "number", "date", "characters", "vector", "fields", "id", "separator",
     "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
 )  # fmt: skip
-# a command that reads a model takes its fields from the model: these options only confirm them, and help omits them
+# a command that reads a model takes its fields from the model
 FIELD_OPTIONS = ("category", "number", "date", "characters", "fields")
 _VECTOR_FILES = "Vectors of a field of the model from a file, NAME=FILE.npy, with a row for each document."
 _REPEATED = ("text", "category", "number", "date", "characters", "vector", "label_columns", "ignore_label")
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
-_SHARED = {
-    **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},
-    **{name: command_parameter(READ_OPTIONS[name], name, INPUT) for name in _READING},
-}
-_SHARED["max_line"] = command_parameter(READ_OPTIONS["max_line"], "max_line", INPUT, min=1).replace(
-    default=MAX_LINE >> 20
-)
+FLAGS = ("text", "label", "format")  # what stays an option in every command that reads data; --set gives the others
+LABEL_OPTIONS = ("label", "separator", "label_columns", "ignore_label", "label_prefix", "lower_labels")
+_DECLARED = {name: COLUMN_OPTIONS[name] for name in _COLUMNS} | {name: READ_OPTIONS[name] for name in _READING}
 
-_TRAINED = _SHARED | {
-    **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT, hidden=True) for name in FIELD_OPTIONS},
-    "vector": command_parameter(COLUMN_OPTIONS["vector"], "vector", INPUT, help=_VECTOR_FILES, metavar="NAME=FILE"),
-}
+
+def _reading_parameter(name: str, *, trained: bool, by_set: bool) -> inspect.Parameter:
+    """The parameter of a reading option; `trained` says that a model names the fields."""
+    more = {"help": _VECTOR_FILES, "metavar": "NAME=FILE"} if trained and name == "vector" else {}
+    return command_parameter(_DECLARED[name], name, INPUT, by_set=by_set, **more)
 
 
 def reading(
@@ -106,15 +118,23 @@ def reading(
     ahead: bool = False,
     trained: bool = False,
     without: Sequence[str] = (),
+    flags: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Replace the parameter `source` of a command by the DATA argument and the reading options.
 
     An optional DATA is stdin by default; with `default=None` the command gets None. A parameter `read_like` of the
     command is not an option: it gets a function that opens other paths with the same options. With `ahead`, reading of
     a labelled folder starts immediately, while the command imports its modules. `trained` says that the command reads a
-    model, which names the fields. The options in `without` are left out.
+    model, which names the fields. The options in `without` are left out; those in `flags` are options of their own, as
+    FLAGS are in every command, and the separator where no model names it.
     """
-    options = {name: option for name, option in (_TRAINED if trained else _SHARED).items() if name not in without}
+    left_out = {*without, *(FIELD_OPTIONS if trained else ())}
+    shown = (*FLAGS, *flags, *(() if trained else ("separator",)))
+    options = {
+        name: _reading_parameter(name, trained=trained, by_set=name not in shown)
+        for name in _DECLARED
+        if name not in left_out
+    }
     data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
         default = ["-"]
@@ -163,36 +183,37 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --threads to the command, unless it has it; it limits all its parallel work."""
+def with_jobs(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --jobs to the command: the threads of all its work, or if it has a parameter `jobs`, its processes."""
     declared = read_parameters(verb)
-    if "threads" in declared:
-        return verb
+    of_processes = "jobs" in declared
 
     @functools.wraps(verb)
     def wrapper(**arguments: Any) -> Any:
-        threads = arguments.pop("threads")
-        if threads is not None:
-            os.environ[THREADS] = str(threads)  # also for processes that it starts; `exit_code` restores it
-        return verb(**arguments)
+        jobs = arguments.pop("jobs")
+        if jobs is not None:  # also for processes that it starts; `exit_code` restores it
+            os.environ[THREADS] = "1" if of_processes else str(jobs)
+        return verb(**arguments, **({"jobs": jobs} if of_processes else {}))
 
-    option = Annotated[int | None, command_option(TRAINING_OPTIONS["n_jobs"], min=1)]
-    threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-    show_parameters(wrapper, [*declared.values(), threads])
+    if not of_processes:
+        option = Annotated[int | None, command_option(TRAINING_OPTIONS["n_jobs"], min=1)]
+        declared["jobs"] = inspect.Parameter("jobs", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    show_parameters(wrapper, declared.values())
     return wrapper
 
 
 def shared_defaults() -> dict[str, Any]:
     """The defaults of the reading options."""
-    return {name: parameter.default for name, parameter in _SHARED.items()}
+    return {name: command_default(setting) for name, setting in _DECLARED.items()}
 
 
 def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **values: Any) -> DataFile:
     """The data file for these options: `values` has a value for each of them."""
+    from unnaive.base.byte_sizes import parse_size
     from unnaive.io.datafiles import DataFile
     from unnaive.io.read_options import ReadOptions
 
-    reading = {name: values[name] for name in _READING} | {"max_line": values["max_line"] << 20, "ahead": ahead}
+    reading = {name: values[name] for name in _READING} | {"max_line": parse_size(values["max_line"]), "ahead": ahead}
     if reading["delimiter"] is not None:
         reading["delimiter"] = delimiter = reading["delimiter"].replace("\\t", "\t")
         if len(delimiter) != 1:
@@ -222,7 +243,7 @@ def parse_select(text: str | None) -> Any:
         return None
     measure, _, number = text.rpartition(":")
     if not number.strip().isdecimal():
-        raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
+        raise UnnaiveError(f"--set select is {text!r}; give a number of terms such as 2000, or chi2:2000")
     return (measure, int(number)) if measure else int(number)
 
 

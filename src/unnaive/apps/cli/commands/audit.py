@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +11,19 @@ import typer
 
 from unnaive.apps.cli.overwriting import refuse_inputs
 from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.option_markers import BY_SET
 from unnaive.apps.common.path_options import READ, WRITTEN, written_into
 from unnaive.apps.common.screen import echo
-from unnaive.apps.common.shared_options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, reading
-from unnaive.base.errors import Interrupted, UnnaiveError, count_noun
+from unnaive.apps.common.shared_options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    AsJson,
+    Seed,
+    make_output_folders,
+    reading,
+)
+from unnaive.base.errors import Interrupted, UnnaiveError, choose, count_noun
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -33,10 +42,10 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(DATA_HELP)
-@token_options(page=True)
+@token_options("language")
 def audit(
     source: DataFile,
-    against: Annotated[
+    new_data: Annotated[
         Path | None,
         READ,
         typer.Option(metavar="DATA", help="New texts, to find how they differ from DATA (drift).", show_default=False),
@@ -75,16 +84,22 @@ def audit(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    html: Annotated[
-        Path | None, WRITTEN, typer.Option(help="Write the report to this HTML file.", rich_help_panel=OUTPUT)
-    ] = None,
-    csv_file: Annotated[
-        Path | None,
+    report: Annotated[
+        list[Path] | None,
         WRITTEN,
-        typer.Option("--csv", metavar="FILE", help="Write the findings to this CSV file.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="File of the page, .html, or of the findings, .csv, or - to print these; may be repeated.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Exit with 1 if there are findings of this kind; may be repeated."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite findings of an earlier audit.", rich_help_panel=OUTPUT)
+        bool, BY_SET, typer.Option("--force", help="Overwrite findings of an earlier audit.", rich_help_panel=OUTPUT)
     ] = False,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -94,19 +109,21 @@ def audit(
 ) -> None:
     """Find problems in labelled data: label errors, duplicates, leaks, doubtful classes and texts, drift.
 
-    unnaive audit tickets/train.csv --label queue -o audit
+    unnaive audit demo/train.csv --label queue -o audit
     """
     from unnaive.apps.common.output import write_text, write_whole_table
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.curation.audit.audit_page import audit_page
-    from unnaive.curation.audit.findings import COLUMNS
+    from unnaive.curation.audit.findings import COLUMNS, KINDS
     from unnaive.io.endings import written_format
     from unnaive.text.tokens import TokenRule
     from unnaive.workflows.audit import audit_file
 
-    if output is None and html is None and csv_file is None and not as_json:
+    for kind in fail_on or ():
+        choose(list(KINDS), kind, "kind of finding")
+    if output is None and not report and not as_json:
         output = default_folder(source.path)
-    page, findings = output_paths(output, html, csv_file)
+    page, findings = output_paths(output, report or [])
     refuse_inputs([page, findings], source.paths)
     written_format(findings)
     check_folders([page, findings])
@@ -115,7 +132,7 @@ def audit(
     with Progress() as bar:
         try:
             result = audit_file(
-                source, against=against, test=test, fast=fast, similarity=similarity, most=most, seed=seed,
+                source, new_data=new_data, test=test, fast=fast, similarity=similarity, most=most, seed=seed,
                 rule=TokenRule(**words), archives=archives, kept=unfinished, progress=bar.event,
             )  # fmt: skip
         except KeyboardInterrupt:
@@ -137,6 +154,23 @@ def audit(
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if unfinished is not None:
         unfinished.remove()
+    check_findings(result.audit, fail_on or ())
+
+
+class HasFindings(UnnaiveError):
+    """The audit has findings of a kind of --fail-on."""
+
+    exit_code = 1
+
+
+def check_findings(audit: Audit, kinds: Sequence[str]) -> None:
+    """Raise an error, for exit code 1, if there are findings of one of these kinds."""
+    from unnaive.curation.audit.findings import count_kinds
+
+    counts = count_kinds(audit.findings)
+    bad = [f"{counts[kind]:,} of kind {kind}" for kind in dict.fromkeys(kinds) if counts.get(kind)]
+    if bad:
+        raise HasFindings(f"there are findings, {' and '.join(bad)} (--fail-on)")
 
 
 def unfinished_work(beside: Path | None) -> Unfinished | None:
@@ -156,13 +190,21 @@ def default_folder(path: str) -> Path:
     return Path(f"audit-{words or 'data'}")
 
 
-def output_paths(output: Path | None, html: Path | None, csv_file: Path | None) -> tuple[Path | None, Path | None]:
-    """The paths of page and findings: in the folder, or as requested."""
+def output_paths(output: Path | None, reports: Sequence[Path]) -> tuple[Path | None, Path | None]:
+    """The paths of page and findings: in the folder, or as requested; an error for a page or findings twice."""
+    pages = [path for path in reports if path.suffix.lower() == ".html"]
+    tables = [path for path in reports if path not in pages]
+    for named in (pages, tables):
+        if len(named) > 1:
+            raise UnnaiveError(
+                f"--report named {named[0]} and {named[1]}, which are of one kind; name one .html and one .csv"
+            )
+    page, findings = next(iter(pages), None), next(iter(tables), None)
     if output is not None:
         if output.is_file():
-            raise UnnaiveError(f"{output} is a file; -o names a folder, and --html and --csv name files")
-        return html or output / PAGE, csv_file or output / FINDINGS
-    return html, csv_file
+            raise UnnaiveError(f"{output} is a file; -o names a folder, and --report names files")
+        return page or output / PAGE, findings or output / FINDINGS
+    return page, findings
 
 
 def check_folders(paths: Iterable[Path | None]) -> None:
@@ -183,7 +225,7 @@ def refuse_overwriting(findings: Path | None, force: bool) -> None:
     """Raise an error if findings exist: they may contain decisions of the user."""
     if findings is not None and findings.is_file() and not force:
         raise UnnaiveError(
-            f"{findings} exists and may contain your decisions; name another file with --csv, or add --force"
+            f"{findings} exists and may contain your decisions; name another with --report, or add --set force=true"
         )
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.common.declared import command_option
+from unnaive.apps.common.option_markers import BY_SET, needs
 from unnaive.apps.common.path_options import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ChangedModel, KeyFile, parse_select, reading
 from unnaive.base.visible_text import visible_json
-from unnaive.learning.training_options import TRAINING_OPTIONS
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -26,21 +25,20 @@ Output = Annotated[
     WRITTEN_MODEL,
     typer.Option("-o", "--output", help="Write the changed model to this file and leave MODEL unchanged."),
 ]
-KeepChoice = Annotated[
-    bool,
-    typer.Option(
-        "--keep-choice",
-        help="For auto: keep the selected models, which is faster; the selection may depend on forgotten documents.",
-    ),
+SEARCH_HELP = (
+    "For auto: search again among the models, keep the selected ones, or only adjust their weights (fast, not exact)."
+)
+Search = Annotated[
+    str | None,
+    typer.Option("--search", metavar="again|keep|adjust", help=SEARCH_HELP, show_default=False),
 ]
-
-Approximate = Annotated[
-    bool,
+MergeSearch = Annotated[
+    str | None,
     typer.Option(
-        "--approximate",
-        help="For auto: only adjust the weights, which is fast but not exact; the next exact change trains again.",
+        "--search", metavar="again|keep", show_default=False,
+        help="For auto: search again (default), or keep the selection of the first model.",
     ),
-]
+]  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -60,26 +58,25 @@ def update(
     model: ChangedModel,
     source: DataFile | None,
     read_like: Callable[[list[str]], DataFile],
-    grow: Annotated[bool, typer.Option("--grow", help="Add classes that the model does not have yet.")] = False,
+    new_classes: Annotated[
+        bool, typer.Option("--new-classes", help="Add classes that the model does not have yet.")
+    ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Learn lines of JSON as they arrive, until Ctrl-C.")] = False,
     every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds between two writes of the model file, with --follow.")
+        float,
+        BY_SET,
+        needs("follow"),
+        typer.Option(metavar="SECONDS", help="Seconds between two writes of the model file, with --follow."),
     ] = EVERY,
     batch: Annotated[
         str | None,
+        BY_SET,
+        needs("follow"),
         typer.Option(
             metavar="KEY", help="JSON key of the batch id, with --follow; a repeated batch is learnt only once."
         ),
     ] = None,
-    keep_choice: KeepChoice = False,
-    approximate: Approximate = False,
-    rechoose: Annotated[
-        bool,
-        typer.Option(
-            "--rechoose",
-            help="For auto: search again (the default); without DATA, search on the documents in the model file.",
-        ),
-    ] = False,
+    search: Search = None,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -87,21 +84,18 @@ def update(
     """Train a model further on more documents.
 
     The result equals a model trained on all documents at once: thresholds and calibration are tuned again, and auto
-    searches again unless --keep-choice is given. With --follow, auto always keeps its selection. With --approximate,
+    searches again unless --search keep is given. With --follow, auto always keeps its selection. With --search adjust,
     the weights of auto are adjusted and not trained again; the file still keeps the new documents for the next exact
     update. If the command fails, the model file stays as it was.
 
-    unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
+    unnaive update demo/tickets.model demo/test.csv --label queue -o larger.model
     """
     from unnaive.base.errors import UnnaiveError
+    from unnaive.learning.update import AGAIN, KEEP
 
-    if rechoose and (keep_choice or approximate or follow):
-        option = "--keep-choice" if keep_choice else "--approximate"
-        other = option if keep_choice or approximate else "--follow, which keeps the selected models,"
-        raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
-    if follow and approximate:
-        raise UnnaiveError("--follow keeps the selected models and trains them; leave --approximate out")
-    if rechoose and source is None:
+    if follow and search not in (None, KEEP):
+        raise UnnaiveError(f"--follow keeps the selected models and trains them; leave --search {search} out")
+    if search == AGAIN and source is None:
         from unnaive.workflows.change import search_again
 
         with Progress() as bar:
@@ -110,25 +104,32 @@ def update(
         return
     if follow:
         arriving = source or read_like(["-"])
-        follow_source(model, arriving, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
+        follow_source(
+            model, arriving, new_classes=new_classes, every=every, batch=batch, output=output, as_json=as_json
+        )
         return
     if source is None:
         raise UnnaiveError("no DATA to learn was named; give a file, a folder, or - for stdin")
-    if batch is not None or every != EVERY:
-        raise UnnaiveError("--batch and --every need a stream; add --follow")
 
     from unnaive.workflows.change import update_file
 
     with Progress() as bar:
         result = update_file(
-            model, source, output=output, grow=grow, keep_choice=keep_choice, approximate=approximate, key=key,
+            model, source, output=output, new_classes=new_classes, search=search or AGAIN, key=key,
             progress=bar.event,
         )  # fmt: skip
     show_change("learnt", result.to_dict(), as_json)
 
 
 def follow_source(
-    model: Path, source: DataFile, *, grow: bool, every: float, batch: str | None, output: Path | None, as_json: bool
+    model: Path,
+    source: DataFile,
+    *,
+    new_classes: bool,
+    every: float,
+    batch: str | None,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Learn what arrives in a growing JSON lines file, or on stdin."""
     from unnaive.apps.common.screen import is_quiet
@@ -154,7 +155,7 @@ def follow_source(
         batch=batch,
         separator=source.separator or (usual.separator if usual else None),
         every=every,
-        grow=grow,
+        new_classes=new_classes,
     )
     summary = follow(
         model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True), noting=noting_change
@@ -180,10 +181,10 @@ def forget(
         WRITTEN,
         typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
-    keep_choice: KeepChoice = False,
-    approximate: Approximate = False,
+    search: Search = None,
     sign: Annotated[
         Path | None,
+        needs("receipt"),
         READ,
         typer.Option(
             metavar="FILE",
@@ -198,14 +199,14 @@ def forget(
     """Remove documents from a model exactly (unlearning).
 
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
-    selection of auto no longer depend on them. A new search of auto takes as long as training. --keep-choice is faster;
-    the receipt then names what still depends on the documents. With --approximate, the weights are only close to those
-    of a model that never saw the documents, their words stay in the vocabulary, and the receipt says so. Documents that
-    the model has not learnt are refused. A model that keeps only counts needs --register at training to recognise them
-    reliably.
+    selection of auto no longer depend on them. A new search of auto takes as long as training. --search keep is faster;
+    the receipt then names what still depends on the documents. With --search adjust, the weights are only close to
+    those of a model that never saw the documents, their words stay in the vocabulary, and the receipt says so.
+    Documents that the model has not learnt are refused. A model that keeps only counts needs --register at training to
+    recognise them reliably.
 
-    unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
-    unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
+    unnaive update demo/tickets.model demo/test.csv --label queue -o larger.model
+    unnaive forget larger.model demo/test.csv --label queue -o smaller.model --receipt forgotten.json
     """
     from unnaive.apps.common.output import say_what_was_written
     from unnaive.apps.common.shared_options import make_output_folders
@@ -214,8 +215,8 @@ def forget(
     make_output_folders([receipt])
     with Progress() as bar:
         result = forget_file(
-            model, source, output=output, receipt=receipt, sign=sign, keep_choice=keep_choice,
-            approximate=approximate, key=key, progress=bar.event,
+            model, source, output=output, receipt=receipt, sign=sign, search=search or "again", key=key,
+            progress=bar.event,
         )  # fmt: skip
     if receipt is not None:
         say_what_was_written(receipt)
@@ -229,22 +230,22 @@ def merge(
     output: Annotated[
         Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
     ],
-    keep_choice: KeepChoice = False,
+    search: MergeSearch = None,
     as_json: AsJson = False,
 ) -> None:
     """Merge models that were trained separately.
 
     The result equals a model trained on all their documents, with the settings of the first. Auto searches again unless
-    --keep-choice is given.
+    --search keep is given.
 
-    unnaive train tickets/train.csv --label queue --model nbsvm -o north.model
-    unnaive train tickets/test.csv --label queue --model nbsvm -o south.model
+    unnaive train demo/train.csv --label queue --model nbsvm -o north.model
+    unnaive train demo/test.csv --label queue --model nbsvm -o south.model
     unnaive merge north.model south.model -o all.model
     """
     from unnaive.workflows.change import merge_files
 
     with Progress() as bar:
-        result = merge_files(models, output, keep_choice=keep_choice, progress=bar.event)
+        result = merge_files(models, output, search=search or "again", progress=bar.event)
     show_change("merged", result.to_dict(), as_json)
 
 
@@ -253,10 +254,12 @@ def remake(
     name: Annotated[str | None, typer.Option("--model", "-m", help="Name of the new model, e.g. multinomial.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model, e.g. alpha=0.1; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of the model, or min_df or select, e.g. alpha=0.1; may be repeated.",
+        ),
     ] = None,
-    min_df: Annotated[int | None, command_option(TRAINING_OPTIONS["min_df"])] = None,
-    select: Annotated[str | None, command_option(TRAINING_OPTIONS["select"])] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
@@ -265,17 +268,18 @@ def remake(
     The new model is computed from the counts or the counted documents in the file. Models that learn from documents,
     such as svm, need the counted documents.
 
-    unnaive train tickets/train.csv --label queue --model multinomial -o tickets.model
+    unnaive train demo/train.csv --label queue --model multinomial -o tickets.model
     unnaive remake tickets.model --set alpha=0.01 -o smoothed.model
     """
     from unnaive.base.errors import UnnaiveError
     from unnaive.base.settings import parse_settings
     from unnaive.workflows.change import remake_file
 
-    if name is None and not settings and min_df is None and select is None:
-        raise UnnaiveError(f"no change of {model} was named; give --model, --set, --min-df or --select")
-    changes = {"model": name, "min_df": min_df, "select": parse_select(select)}
-    parameters = {key: value for key, value in changes.items() if value is not None} | parse_settings(settings or [])
+    if name is None and not settings:
+        raise UnnaiveError(f"no change of {model} was named; give --model or --set, such as --set min_df=2")
+    parameters = ({} if name is None else {"model": name}) | parse_settings(settings or [])
+    if "select" in parameters:
+        parameters["select"] = parse_select(str(parameters["select"]))
     show_change("rebuilt", remake_file(model, output=output, **parameters).to_dict(), as_json)
 
 
@@ -297,7 +301,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
     if summary.get("approximate"):
         changed = count_noun(summary["approximate"], "document")
-        again = f"unnaive update {summary['file']} --rechoose"
+        again = f"unnaive update {summary['file']} --search again"
         say(f"{changed} changed the weights approximately; to make them exact: {again}")
     if summary.get("choice_kept"):
         say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
@@ -317,4 +321,4 @@ def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
     sentence = f"the selected models, chosen on {basis}, were kept"
     if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
         return sentence
-    return f"{sentence}; with {n_docs:,} now, searching again is worthwhile: unnaive update {file} --rechoose"
+    return f"{sentence}; with {n_docs:,} now, searching again is worthwhile: unnaive update {file} --search again"

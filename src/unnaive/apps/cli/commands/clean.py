@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, note
 from unnaive.apps.common.shared_options import AsJson, make_output_folders, reading
@@ -40,7 +41,9 @@ def clean(
         ),
     ] = None,
     min_score: Annotated[
-        float, typer.Option(min=0, max=1, help="Minimum score of the findings that --accept accepts, from 0 to 1.")
+        float,
+        needs("accept"),
+        typer.Option(min=0, max=1, help="Minimum score of the findings that --accept accepts, from 0 to 1."),
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
@@ -49,8 +52,8 @@ def clean(
     A finding is accepted if its cell in the column accept is yes, or if its kind is named with --accept and its cell in
     the column bulk is yes: label errors with a proposed label of probability .9 or more, as many as are estimated.
 
-    unnaive audit tickets/train.csv --label queue -o audit
-    unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error
+    unnaive audit demo/train.csv --label queue -o audit
+    unnaive clean demo/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error
     """
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.apps.common.screen import say_summary

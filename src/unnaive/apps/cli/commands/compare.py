@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,18 +10,17 @@ import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
 from unnaive.apps.cli.word_options import token_options
-from unnaive.apps.common.output import say_what_was_written, write_text
+from unnaive.apps.common.option_markers import BY_SET, excludes
+from unnaive.apps.common.output import check_reports, write_reports
 from unnaive.apps.common.path_options import EXTENDED, READ
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import (
     OUTPUT,
-    STDOUT,
     Archives,
-    Html,
+    AsJson,
     Jobs,
-    JsonFile,
-    Markdown,
+    Reports,
     Seed,
     make_output_folders,
     parse_number,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from unnaive.text.tokens import TokenRule
     from unnaive.workflows.spark_jobs import SparkEngine
 
+REPORTS = (".html", ".md", ".json")
 DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
 
 
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(DATA_HELP)
-@token_options(page=True)
+@token_options("language", "ngrams")
 def compare(
     source: DataFile,
     models: Annotated[
@@ -57,11 +58,17 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        int, typer.Option(help="Number of random splits; data with its own split also needs --train-sizes.")
-    ] = 10,
+        int | None,
+        excludes("folds"),
+        typer.Option(help="Number of random splits, by default 10; data with its own split also needs --train-sizes."),
+    ] = None,
     train_sizes: Annotated[
         str | None,
-        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default 80, or the split of the data."),
+        excludes("folds"),
+        typer.Option(
+            metavar="SHARES",
+            help="Training sizes as shares of the data, e.g. 0.1,0.5,0.8; by default 0.8, or the split of the data.",
+        ),
     ] = None,
     vocabulary: Annotated[
         str,
@@ -74,29 +81,33 @@ def compare(
         str | None,
         typer.Option(help="Measures, separated by commas; by default accuracy (multilabel: micro-f1) and macro-f1."),
     ] = None,
-    against: Annotated[
+    baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="Model to test the others against; by default the first.")
     ] = None,
-    vectors: Annotated[
+    word_vectors: Annotated[
         Path | None,
         READ,
         typer.Option(metavar="FILE", help="File of word vectors, for the models that use them; by default none."),
     ] = None,
     min_df: Annotated[
-        int, typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out.")
+        int,
+        BY_SET,
+        typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out."),
     ] = 1,
     seed: Seed = 0,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     records: Annotated[
         Path | None,
         EXTENDED,
         typer.Option(
-            help="File for the result of each run; an interrupted comparison continues from it.", rich_help_panel=OUTPUT
+            "-o",
+            "--output",
+            help="File for the result of each run; an interrupted comparison continues from it.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    html: Html = None,
-    json_file: JsonFile = None,
-    markdown: Markdown = None,
+    report: Reports = None,
+    as_json: AsJson = False,
     archives: Archives = None,
     engine: Engine = "local",
     master: Master = None,
@@ -106,7 +117,7 @@ def compare(
 ) -> None:
     """Compare models on the same splits of the data, with significance tests and learning curves.
 
-    unnaive compare tickets/train.csv --label queue --models complement,nbsvm,svm --splits 5
+    unnaive compare demo/train.csv --label queue --models complement,nbsvm,svm --splits 5
     """
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
@@ -122,47 +133,63 @@ def compare(
             for name in (default_models(one_pass=spark is not None) if models is None else split_list(models))
         ),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
-        splits=splits,
-        train_sizes=() if train_sizes is None else tuple(parse_number(word) for word in split_list(train_sizes)),
+        splits=10 if splits is None else splits,
+        train_sizes=() if train_sizes is None else tuple(map(parse_share, split_list(train_sizes))),
         vocabularies=tuple(parse_vocabulary_size(word) for word in split_list(vocabulary)),
         folds=folds,
         min_df=min_df,
         seed=seed,
     )
     names = [str(contender) for contender in plan.contenders]
-    rival = names[0] if against is None else choose(names, against, "model in this comparison")
+    rival = names[0] if baseline is None else choose(names, baseline, "model in this comparison")
     if records is not None:
         choose_ending(records, RECORDS, "a file of records")
-    make_output_folders([records, html, json_file, markdown])
+    make_output_folders([records])
+    check_reports(report, REPORTS)
     if spark is not None:
-        if vectors is not None:
-            raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
-        results, file = run_on_spark(spark, plan, source, rule, records)
+        if word_vectors is not None:
+            raise UnnaiveError("compare --engine spark has no --word-vectors; leave it out, or use --engine local")
+        results = run_on_spark(spark, plan, source, rule, records)
     else:
         with Progress("comparing") as bar:
             result = run_comparison(
-                plan, source, rule, vectors=vectors, usual_measures=measures is None, records=records,
-                keep_records=True, archives=archives, jobs=jobs, progress=bar.event,
+                plan, source, rule, word_vectors=word_vectors, usual_measures=measures is None,
+                asks_for_splits=splits is not None, records=records,
+                archives=archives, jobs=jobs or 1, progress=bar.event,
             )  # fmt: skip
-        results, file = list(result.comparison.records), result.file or Path()
-    write_comparison(results, rival, html=html, json_file=json_file, markdown=markdown)
-    if json_file != STDOUT:
-        show_comparison(results, rival, file)
-    elif spark is None:
-        say_what_was_written(file)
+        results = list(result.comparison.records)
+    if as_json:
+        from unnaive.evaluation.summaries import records_as_json
+
+        echo(records_as_json(results, against=rival))
+    else:
+        show_comparison(results, rival, records)
+    write_comparison(results, rival, report)
 
 
 def run_on_spark(
     spark: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule, records: Path | None
-) -> tuple[list[Record], Path]:
-    """Run the plan on Spark; returns the results and the file that has them."""
+) -> list[Record]:
+    """Run the plan on Spark, and add the results to the file of records."""
     from unnaive.evaluation.results import RecordFile
     from unnaive.workflows.spark_jobs import compare_on_spark
 
     results = compare_on_spark(spark, plan, source, rule)
-    file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
-    RecordFile(file).append(results)
-    return results, file
+    if records is not None:
+        RecordFile(records).append(results)
+    return results
+
+
+def parse_share(word: str) -> float:
+    """A share of the data as ExperimentPlan has it, in per cent.
+
+    >>> parse_share("0.55")
+    55.0
+    """
+    share = parse_number(word)
+    if not 0 < share < 1:
+        raise UnnaiveError(f"--train-sizes has {word}; give shares between 0 and 1, such as 0.1,0.5,0.8")
+    return round(100 * share, 9)
 
 
 def parse_vocabulary_size(word: str) -> int | None:
@@ -174,24 +201,21 @@ def parse_vocabulary_size(word: str) -> int | None:
     return int(word)
 
 
-def write_comparison(
-    records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
-) -> None:
-    """Write the requested files."""
+def write_comparison(records: list[Record], rival: str, reports: Sequence[Path] | None) -> None:
+    """Write the requested reports."""
+    from unnaive.evaluation.comparison_page import comparison_page
     from unnaive.evaluation.grids import grids_as_markdown
     from unnaive.evaluation.summaries import records_as_json
 
-    if html is not None:
-        from unnaive.evaluation.comparison_page import comparison_page
-
-        write_text(html, comparison_page(records, against=rival))
-    if markdown is not None:
-        write_text(markdown, grids_as_markdown(records) + "\n")
-    if json_file is not None:
-        write_text(json_file, records_as_json(records, against=rival) + "\n")
+    renderers = {
+        ".html": lambda: comparison_page(records, against=rival),
+        ".md": lambda: grids_as_markdown(records) + "\n",
+        ".json": lambda: records_as_json(records, against=rival) + "\n",
+    }
+    write_reports(reports, renderers)
 
 
-def show_comparison(records: list[Record], rival: str, file: Path) -> None:
+def show_comparison(records: list[Record], rival: str, file: Path | None) -> None:
     """Means and differences as tables for the terminal."""
     from unnaive.apps.common.screen import console, say_summary
     from unnaive.evaluation.grids import SPREAD, make_grids
@@ -208,7 +232,8 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
         console().print(printed_difference_table(tests))
     for sentence in explain_tests(tests):
         echo(sentence)
-    say_summary(f"records: {file}")
+    if file is not None:
+        say_summary(f"records: {file}")
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
@@ -224,7 +249,7 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
     elif tests:
         sentences.append(
             f"no p with {count_noun(tests[0].splits, 'split')}: the test needs at least {FEWEST_SPLITS}; "
-            f"compare with --folds {FEWEST_SPLITS}, or with --splits {FEWEST_SPLITS} --train-sizes 80, or more"
+            f"compare with --folds {FEWEST_SPLITS}, or with --splits {FEWEST_SPLITS} --train-sizes 0.008, or more"
         )
     if any(test.documents for test in tests):
         sentences.append(

@@ -40,7 +40,7 @@ def compress(
 
     The compressed model cannot be updated. If DATA is given, the accuracy before and after is printed.
 
-    unnaive compress tickets/tickets.model tickets/test.csv --label queue -o small.model --max-size 200kB
+    unnaive compress demo/tickets.model demo/test.csv --label queue -o small.model --max-size 200kB
     """
     from unnaive.apps.cli.train_summary import size_sentences
     from unnaive.apps.common.screen import format_size, say_summary

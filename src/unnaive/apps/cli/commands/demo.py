@@ -40,14 +40,14 @@ def demo(
     keep: Annotated[
         Path | None,
         written_into(),
-        typer.Option(metavar="FOLDER", help="Folder to write the tickets and the model to."),
+        typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the tickets and the model to."),
     ] = None,
 ) -> None:
     """Show a tour on built-in support tickets: train, evaluate, explain, update and forget.
 
-    The tour takes a few seconds. It writes files only with --keep.
+    The tour takes a few seconds. It writes files only with -o.
 
-    unnaive demo --keep tickets
+    unnaive demo -o demo
     """
     from unnaive.apps.common.screen import console
     from unnaive.classifier.text_classifier import TextClassifier
@@ -193,7 +193,7 @@ def show_update(screen: Console, model: TextClassifier) -> None:
     heading(screen, 6, "Update")
     before = model.predict([NEW_QUESTION])[0]
     start = time.perf_counter()
-    model.partial_fit(NEW_TICKETS, [NEW_QUEUE] * len(NEW_TICKETS), grow=True)
+    model.partial_fit(NEW_TICKETS, [NEW_QUEUE] * len(NEW_TICKETS), new_classes=True)
     seconds = time.perf_counter() - start
     after = model.predict([NEW_QUESTION])[0]
     screen.print(
@@ -249,14 +249,14 @@ def show_next(screen: Console, keep: Path | None) -> None:
     from rich.markup import escape
 
     heading(screen, 8, "Your turn")
-    folder = escape(str(keep or "tickets"))
+    folder = escape(str(keep or "demo"))
     if keep is None:
-        screen.print(f"[bold]unnaive demo --keep {folder}[/]   [dim]# the tickets and the model, to play with[/]")
+        screen.print(f"[bold]unnaive demo -o {folder}[/]   [dim]# the tickets and the model, to play with[/]")
     for command in (
         f"unnaive train {folder}/train.csv --label queue -o my.model --test {folder}/test.csv",
         'unnaive explain my.model "I was charged twice, please refund me"',
         f"unnaive predict my.model {folder}/test.csv --json | head -3",
-        f"unnaive evaluate my.model {folder}/test.csv --html report.html",
+        f"unnaive evaluate my.model {folder}/test.csv --report report.html",
     ):
         screen.print(f"[bold]{command}[/]")
     screen.print("\n[dim]Your own data: a CSV, JSONL or Parquet file, or a folder for each class.[/]")

@@ -15,7 +15,7 @@ OPTIONAL = {
     "pyarrow": "Parquet, Arrow, .zst files and word vectors (pip install 'unnaive[tables]')",
     "matplotlib": "figures (pip install 'unnaive[figures]')",
     "scikit-learn": "-m tree, pipelines and searches (pip install 'unnaive[sklearn]')",
-    "PyStemmer": "--stem (pip install 'unnaive[stemming]')",
+    "PyStemmer": "--set stem=snowball (pip install 'unnaive[stemming]')",
     "openpyxl": "Excel files (pip install 'unnaive[excel]')",
     "fastapi": "unnaive serve (pip install 'unnaive[serve]')",
     "uvicorn": "unnaive serve (pip install 'unnaive[serve]')",

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark, show_spark_measures
+from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import READ
 from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
-from unnaive.apps.common.shared_options import AsJson, Html, Markdown, ModelFile, reading
+from unnaive.apps.common.shared_options import AsJson, ModelFile, Reports, reading
+from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
     from unnaive.evaluation.abstention import AbstentionChoice
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.out_of_scope import OutOfScope
-    from unnaive.evaluation.results import Record
     from unnaive.io.datafiles import DataFile
+    from unnaive.workflows.evaluate import EvaluationResult
 
 
+REPORTS = (".html", ".md", ".json")
 NARROW = 60  # columns of a screen, below which tables have short headings
 
 
@@ -34,27 +37,29 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     model: ModelFile,
     source: DataFile,
-    html: Html = None,
-    markdown: Markdown = None,
-    records: Annotated[
-        Path | None,
-        READ,
-        typer.Option(help="Records of unnaive compare; the HTML report shows their curves."),
-    ] = None,
+    report: Reports = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Name of a measure to print, instead of the usual ones; may be repeated.")
     ] = None,
-    abstain_for: Annotated[
+    target_accuracy: Annotated[
         float | None,
         typer.Option(
             metavar="ACCURACY",
-            help="Accuracy that accepted documents should have, e.g. 0.95; prints the --reject-below that reaches it.",
+            help="Accuracy that labelled documents should have, e.g. 0.95; prints the --min-probability for it.",
         ),
     ] = None,
-    abstain_confidence: Annotated[
+    confidence: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Probability that new documents reach the accuracy of --abstain-for."),
+        needs("target_accuracy"),
+        typer.Option(metavar="SHARE", help="Probability that new documents reach the accuracy of --target-accuracy."),
     ] = 0.9,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            metavar="VALUE",
+            help="Exit with 1 if the accuracy, or the measure of --measure, is below this value, e.g. 0.9.",
+        ),
+    ] = None,
     out_of_scope: Annotated[
         Path | None,
         READ,
@@ -67,54 +72,59 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled documents that it has not seen.
 
-    unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
+    unnaive evaluate demo/tickets.model demo/test.csv --label queue --report report.html
     """
-    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
-    from unnaive.apps.common.screen import say_summary
-    from unnaive.evaluation.evaluation_report import as_markdown
+    from unnaive.apps.common.screen import console, say_summary
     from unnaive.workflows.evaluate import evaluate_file
 
+    check_reports(report, REPORTS)
     spark = choose_engine(engine, master, ship)
     if spark is not None:
         refuse_on_spark(
             "evaluate",
-            {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
-            | {"--abstain-for": abstain_for is not None, "--out-of-scope": out_of_scope},
+            {"--report": report, "--measure": measure, "--at-least": at_least is not None}
+            | {"--target-accuracy": target_accuracy is not None, "--out-of-scope": out_of_scope},
         )
+        from unnaive.base.open_files import hash_file
         from unnaive.classifier.model_file import load_model
         from unnaive.workflows.spark_jobs import evaluate_on_spark
 
         on_spark = evaluate_on_spark(spark, load_model(model), source)
         if as_json:
-            echo(visible_json(on_spark))
+            echo(visible_json(on_spark | {"model_sha256": hash_file(model)}))
         else:
             show_spark_measures(on_spark)
             support = {row["class"]: row["documents"] for row in on_spark["by class"]}
             for sentence in class_mismatches(support, on_spark["unknown"], on_spark["absent"]):
                 echo(f"note: {sentence}", err=True)
         return
-    compared = last_comparison(records) if records is not None else []
     with Progress() as bar:
         result = evaluate_file(
-            model, source, measures=measure or (), abstain_for=abstain_for, abstain_confidence=abstain_confidence,
+            model, source, measures=measure or (), target_accuracy=target_accuracy, confidence=confidence,
             out_of_scope=out_of_scope, progress=bar.event,
         )  # fmt: skip
     if as_json:
         echo(visible_json(result.to_dict()))
     else:
         say_summary(f"read {result.read}")
-        show_evaluation(result.report, result.measures)
+        if measure:
+            console().print(printed_measure_table(result.measures, result.report.accuracy_interval))
+        else:
+            show_evaluation(result.report, result.measures)
         if result.abstention is not None:
             show_choice(result.abstention, model)
         if result.out_of_scope is not None:
             show_out_of_scope(result.out_of_scope, model)
-    if html is not None:
-        from unnaive.evaluation.evaluation_page import evaluation_page
-
-        write_text(html, evaluation_page(result.report, records=compared))
-    if markdown is not None:
-        write_text(markdown, as_markdown(result.report))
+    renderers = {
+        ".html": lambda: result.report.render("html"),
+        ".md": lambda: result.report.render("md"),
+        ".json": lambda: visible_json(result.to_dict()) + "\n",
+    }
+    write_reports(report, renderers)
+    if at_least is not None:
+        check_at_least(result, measure, at_least)
 
 
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
@@ -136,20 +146,21 @@ def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
         f"and {rejected:.1f} % of {count_noun(novel.in_scope, 'text')} of the classes:",
         markup=False,
     )
-    screen.print(f"  unnaive predict {model} DATA --unknown-rate {novel.rate:g}", markup=False)
+    screen.print(f"  unnaive predict {model} DATA --out-of-scope-rate {novel.rate:g}", markup=False)
 
 
-def last_comparison(path: Path) -> list[Record]:
-    """The last comparison in a file of records."""
-    from unnaive.base.errors import BadData
-    from unnaive.base.open_files import check_exists
-    from unnaive.evaluation.results import RecordFile
-    from unnaive.evaluation.summaries import group_comparisons
+class BelowTarget(UnnaiveError):
+    """A measure is below the value of --at-least."""
 
-    comparisons = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
-    if not comparisons:
-        raise BadData(f"{path} has no records; make some with unnaive compare")
-    return comparisons[-1]
+    exit_code = 1
+
+
+def check_at_least(result: EvaluationResult, measures: Sequence[str] | None, least: float) -> None:
+    """Raise an error, for exit code 1, if the accuracy, or the measure that was named, is below `least`."""
+    name = measures[0] if measures else next(iter(result.measures))
+    value = result.measures[name]
+    if value < least:
+        raise BelowTarget(f"{name} is {value:.4f}, below {least:g} (--at-least)")
 
 
 def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None:
@@ -179,7 +190,7 @@ def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None
     screen.print()
     screen.print(printed_class_table(evaluation))
     if len(evaluation.classes) > TOO_MANY_CLASSES:
-        screen.print(shown_classes(len(evaluation.classes), "--markdown FILE or --json"), markup=False, style="dim")
+        screen.print(shown_classes(len(evaluation.classes), "--report FILE.md or --json"), markup=False, style="dim")
     pairs = evaluation.confused_pairs(5)
     if pairs:
         screen.print()
@@ -208,7 +219,7 @@ def show_choice(choice: AbstentionChoice, model: Path) -> None:
         f"{100 * choice.coverage:.1f} %, of which {100 * choice.accuracy:.1f} % are right):",
         markup=False,
     )
-    screen.print(f"  unnaive predict {model} DATA --reject-below {choice.threshold:.6f}", markup=False)
+    screen.print(f"  unnaive predict {model} DATA --min-probability {choice.threshold:.6f}", markup=False)
 
 
 def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:

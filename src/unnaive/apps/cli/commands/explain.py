@@ -9,7 +9,7 @@ import typer
 
 from unnaive.apps.common.path_options import READ_INLINE
 from unnaive.apps.common.screen import echo
-from unnaive.apps.common.shared_options import AsJson, Html, ModelFile
+from unnaive.apps.common.shared_options import AsJson, ModelFile, Page
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -35,34 +35,35 @@ def explain(
         ),
     ],
     label: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Class to explain; by default the predicted one.")
+        str | None, typer.Option("--class", metavar="CLASS", help="Class to explain; by default the predicted one.")
     ] = None,
     against: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Class to compare it with; by default the mean of the classes.")
     ] = None,
-    html: Html = None,
+    report: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """Show which words count for and against a class.
 
     Words for the class are green in the text, words against it red. A list shows what each term adds to the score.
 
-    unnaive explain tickets/tickets.model "I was charged twice, please refund me"
+    unnaive explain demo/tickets.model "I was charged twice, please refund me"
     """
-    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.screen import console
     from unnaive.classifier.model_file import load_model
     from unnaive.learning.class_spellings import find_class
 
+    check_reports(report, (".html",))
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
     explanation = fitted.explain(
         read_record(document, fitted), find_class(fitted, label), against=find_class(fitted, against)
     )
-    if html is not None:
+    if report:
         from unnaive.evaluation.explanation_page import explanation_page
 
-        write_text(html, explanation_page(explanation))
+        write_reports(report, {".html": lambda: explanation_page(explanation)})
     if as_json:
         echo(visible_json(explanation.to_dict()))
     else:

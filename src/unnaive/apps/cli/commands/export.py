@@ -55,7 +55,7 @@ def export(
     Every export has a conformance file of 400 texts with their labels and scores; --check compares the export with it.
     Models of records with fields can be exported to JavaScript, C and SQL.
 
-    unnaive export tickets/tickets.model --to js --page -o tickets-js
+    unnaive export demo/tickets.model --to js --page -o tickets-js
     """
     from unnaive.base.errors import UnnaiveError
 

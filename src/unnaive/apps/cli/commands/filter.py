@@ -15,9 +15,8 @@ from unnaive.apps.common.shared_options import (
     FIELD_OPTIONS,
     STDOUT,
     AsJson,
-    Html,
     ModelFile,
-    make_output_folders,
+    Page,
     reading,
 )
 from unnaive.base.open_files import STDIN
@@ -41,7 +40,7 @@ def filter_command(
     keep: Annotated[
         list[str],
         typer.Option(
-            "--keep", metavar="CLASS", help="Class of the texts to keep; may be repeated.", show_default=False
+            "--class", metavar="CLASS", help="Class of the texts to keep; may be repeated.", show_default=False
         ),
     ],
     output: Annotated[
@@ -71,7 +70,7 @@ def filter_command(
         float | None,
         typer.Option(metavar="SHARE", help="Probability that new texts reach the recall of --recall; by default 0.9."),
     ] = None,
-    html: Html = None,
+    report: Page = None,
     as_json: AsJson = False,
     *,
     read_like: Callable[..., DataFile],
@@ -81,10 +80,10 @@ def filter_command(
     Kept texts are written unchanged and in order. For a folder of shards, the output is a folder with the same file
     names. The same command continues an interrupted run.
 
-    unnaive predict tickets/tickets.model tickets/test.csv -o texts.jsonl
-    unnaive filter tickets/tickets.model texts.jsonl -o billing.jsonl --keep billing --above 0.5
+    unnaive predict demo/tickets.model demo/test.csv -o texts.jsonl
+    unnaive filter demo/tickets.model texts.jsonl -o billing.jsonl --class billing --above 0.5
     """
-    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.apps.common.screen import say_summary
     from unnaive.base.visible_text import visible_json
@@ -93,7 +92,7 @@ def filter_command(
 
     target = None if output is None or output == STDOUT else output
     check_cut(above, recall, held_out, confidence)
-    make_output_folders([html])
+    check_reports(report, (".html",))
     labelled = None if held_out is None else replace(read_like([str(held_out)]), format=None)
     with Progress(in_logs=any(path != STDIN for path in source.paths)) as bar:
         result = filter_files(
@@ -106,8 +105,7 @@ def filter_command(
         tell = say_summary if target is not None else note_summary
         for sentence in result.report.sentences():
             tell(sentence)
-    if html is not None:
-        write_text(html, filter_page(result.report))
+    write_reports(report, {".html": lambda: filter_page(result.report)})
 
 
 def note_summary(line: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.common.option_markers import excludes, needs
 from unnaive.apps.common.path_options import WRITTEN
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ModelFile
-from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -26,24 +26,29 @@ def inspect(
     model: ModelFile,
     terms: Annotated[int, typer.Option(help="Number of terms to show for each class.", min=0)] = 8,
     label: Annotated[
-        list[str] | None, typer.Option("--class", metavar="CLASS", help="Show only this class; may be repeated.")
+        list[str] | None,
+        excludes("network"),
+        typer.Option("--class", metavar="CLASS", help="Show only this class; may be repeated."),
     ] = None,
     network: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Show the Bayesian network of this class.")
     ] = None,
     output: Annotated[
         Path | None,
+        needs("network"),
         WRITTEN,
         typer.Option("-o", "--output", help="Write the network to a .bif, .uai, .png, .svg or .pdf file."),
     ] = None,
     members: Annotated[
-        str, typer.Option(metavar="N|all", help="Which network to show if the model averages several; 1 is the best.")
+        str,
+        needs("network"),
+        typer.Option(metavar="N|all", help="Which network to show if the model averages several; 1 is the best."),
     ] = "1",
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, size and most informative terms of a model.
 
-    unnaive inspect tickets/tickets.model --terms 12
+    unnaive inspect demo/tickets.model --terms 12
     """
     from unnaive.classifier.model_file import load_model
     from unnaive.learning.class_spellings import find_class
@@ -53,8 +58,6 @@ def inspect(
     if network is not None:
         show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
         return
-    if output is not None:
-        raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
     labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
     description = describe_file(fitted, model, labels, terms)
     if as_json:

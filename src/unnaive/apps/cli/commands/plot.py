@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.overwriting import refuse_inputs
+from unnaive.apps.common.option_markers import BY_SET
 from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, show_event
 from unnaive.apps.common.shared_options import Archives, make_output_folders, reading
@@ -46,12 +47,12 @@ def plot(
             "-o", "--output", help="Image file to write: .png, .svg or .pdf; by default FIGURE.png.", show_default=False
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
+    title: Annotated[str | None, BY_SET, typer.Option(help="Title of the figure.")] = None,
     archives: Archives = None,
 ) -> None:
     """Plot the curves of a comparison, or the results of a model on data.
 
-    unnaive plot tickets/tickets.model tickets/test.csv --label queue --figure confusion -o confusion.svg
+    unnaive plot demo/tickets.model demo/test.csv --label queue --figure confusion -o confusion.svg
     """
     request = plan_figure(what, figure, output)
     refuse_inputs([request.path], [str(what), *(() if source is None else source.paths)])

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
+from unnaive.apps.common.option_markers import BY_SET, needs
 from unnaive.apps.common.path_options import WRITTEN_RESULT
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo, is_quiet, note, say_summary
-from unnaive.apps.common.shared_options import AsJson, ModelFile, reading
+from unnaive.apps.common.shared_options import LABEL_OPTIONS, AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
@@ -28,9 +29,10 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(
-    "Documents: files, a folder, or - for stdin (the default); in plain text, each line is a document.",
+    "Documents: files, a folder, a text in quotes, or - for stdin (the default); each line of plain text is one.",
     optional=True,
     trained=True,
+    without=LABEL_OPTIONS,
 )
 def predict(
     model: ModelFile,
@@ -50,55 +52,62 @@ def predict(
     ] = None,
     keep_columns: Annotated[
         bool,
-        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of the input before the predictions."),
+        BY_SET,
+        typer.Option("--keep-columns", help="Write the columns of the input before the predictions."),
     ] = True,
     every: Annotated[bool, typer.Option("--all", help="Write the score of every class, one column for each.")] = False,
-    top: Annotated[
+    top_k: Annotated[
         int, typer.Option(help="Number of best classes to write for each document.", metavar="K", min=1)
     ] = 1,
-    unknown: Annotated[
+    undecided: Annotated[
         str | None,
         typer.Option(
             metavar="LABEL",
             help="Label to write instead of unknown for rejected documents, and for documents without a known term.",
         ),
     ] = None,
-    reject_below: Annotated[
+    min_probability: Annotated[
         float | None,
         typer.Option(
             metavar="P",
             min=0,
             max=1,
-            help="Label documents unknown (or as --unknown) if their best probability is below this value.",
+            help="Label documents unknown (or as --undecided) if their best probability is below this value.",
         ),
     ] = None,
-    unknown_rate: Annotated[
+    out_of_scope_rate: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
             help="Label novel documents unknown, with this false alarm rate for known classes, e.g. 0.05.",
         ),
     ] = None,
-    confidence: Annotated[
+    coverage: Annotated[
         float | None,
         typer.Option(
             metavar="P", help="Also write a set of labels that contains the right one with this probability, e.g. 0.9."
         ),
     ] = None,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="Guarantee --confidence for every class, including rare ones.")
+        bool,
+        needs("coverage"),
+        typer.Option("--by-class", help="Guarantee --coverage for every class, including rare ones."),
     ] = False,
     at_least_one: Annotated[
-        bool, typer.Option("--at-least-one", help="Never return an empty set; coverage may then exceed --confidence.")
+        bool,
+        needs("coverage"),
+        typer.Option("--at-least-one", help="Never return an empty set; coverage may then exceed --coverage."),
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that contributed most to each prediction.")
     ] = False,
     unbuffered: Annotated[
-        bool, typer.Option("--unbuffered", help="Write each prediction as soon as its line is read.")
+        bool, BY_SET, typer.Option("--unbuffered", help="Write each prediction as soon as its line is read.")
     ] = False,
     excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would run as a formula.")
+        bool,
+        BY_SET,
+        typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would run as a formula."),
     ] = False,
     engine: Engine = "local",
     master: Master = None,
@@ -110,22 +119,39 @@ def predict(
     The output is a table, or one JSON object per line with --json. Documents are streamed in constant memory. The
     column known_terms counts the terms of a document that the model knows; if it is 0, the label is only a guess.
 
-    unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
+    unnaive predict demo/tickets.model demo/test.csv -o predicted.csv
+    unnaive predict demo/tickets.model "I was charged twice, please refund me"
     """
     from unnaive.apps.common.output import say_what_was_written
     from unnaive.base.errors import UnnaiveError
     from unnaive.io.endings import written_format
     from unnaive.workflows.predict import predict_file
 
+    texts = [path for path in source.paths if is_text(path)]
+    if texts and len(texts) < len(source.paths):
+        raise UnnaiveError(f"{texts[0]!r} is a text and not a file; give either texts or files")
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    document = document or texts
+    if excel_safe and written_format(output, as_json=as_json) not in ("csv", "tsv"):
+        raise UnnaiveError("--set excel-safe is for CSV files, which a spreadsheet opens; leave it out")
     spark = choose_engine(engine, master, ship)
     if spark is not None:
-        others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
-        others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
-        others |= {"--unknown-rate": unknown_rate is not None}
-        others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
-        refuse_on_spark("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        others = {
+            "--document": document,
+            "--all": every,
+            "--top-k": top_k > 1,
+            "--undecided": undecided,
+            "--json": as_json,
+        }
+        others |= {
+            "--min-probability": min_probability is not None,
+            "--explain": explain,
+            "--set unbuffered": unbuffered,
+        }
+        others |= {"--out-of-scope-rate": out_of_scope_rate is not None}
+        others |= {"--coverage": coverage is not None, "--by-class": by_class, "--at-least-one": at_least_one}
+        refuse_on_spark("predict", others | {"--set keep-columns": not keep_columns, "--set excel-safe": excel_safe})
         from unnaive.classifier.model_file import load_model
         from unnaive.workflows.spark_jobs import predict_on_spark
 
@@ -142,9 +168,10 @@ def predict(
     with nullcontext() if live or document else Progress(in_logs=source.path != "-") as bar:
         result = predict_file(
             model, source, output or Path("-"), documents=document, format=written_format(output, as_json=as_json),
-            keep_columns=keep_columns and not people, every=every, top=top, unknown=unknown, reject_below=reject_below,
-            unknown_rate=unknown_rate, confidence=confidence, by_class=by_class, at_least_one=at_least_one,
-            explain=explain, excel_safe=excel_safe, unbuffered=unbuffered or live, show=print_lines if people else None,
+            keep_columns=keep_columns and not people, every=every, top_k=top_k, undecided=undecided,
+            min_probability=min_probability, out_of_scope_rate=out_of_scope_rate,
+            coverage=coverage, by_class=by_class, at_least_one=at_least_one, explain=explain,
+            excel_safe=excel_safe, unbuffered=unbuffered or live, show=print_lines if people else None,
             flush=flush, progress=None if bar is None else bar.event,
         )  # fmt: skip
     if not is_quiet():
@@ -154,6 +181,21 @@ def predict(
         say_what_was_written(output)
     for sentence in result.notes:
         note(sentence)
+
+
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+
+def is_text(argument: str) -> bool:
+    """Whether an argument is a text itself: it has a space, no slash and no ending of a file, and is no file.
+
+    >>> is_text("I was charged twice"), is_text("my texts.csv"), is_text("texts")
+    (True, False, False)
+    """
+    from unnaive.io.endings import READ
+
+    looks_like_one = " " in argument.strip() and "/" not in argument and not argument.lower().endswith((*READ, *PACKED))
+    return looks_like_one and not Path(argument).exists()
 
 
 def print_lines(records: Sequence[RowValues]) -> None:

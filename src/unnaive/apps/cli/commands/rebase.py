@@ -29,8 +29,9 @@ def rebase(
             metavar="FILE", help="Record of the served model: the file MODEL.record beside it.", show_default=False
         ),
     ],
-    grow: Annotated[
-        bool, typer.Option("--grow", help="Also apply documents of classes that the retrained model does not have.")
+    new_classes: Annotated[
+        bool,
+        typer.Option("--new-classes", help="Also apply documents of classes that the retrained model does not have."),
     ] = False,
     output: Annotated[
         Path | None,
@@ -45,12 +46,12 @@ def rebase(
     the reason. The record can then be used with the new file. A running service does all this when its model file is
     replaced.
 
-    unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
-    unnaive rebase retrained.model --record tickets/tickets.model.record -o tickets.model
+    unnaive train demo/train.csv --label queue --model nbsvm -o retrained.model
+    unnaive rebase retrained.model --record demo/tickets.model.record -o tickets.model
     """
     from unnaive.workflows.rebase import rebase_file
 
-    result = rebase_file(model, record, grow=grow, output=output)
+    result = rebase_file(model, record, new_classes=new_classes, output=output)
     show_rebase(result.to_dict(), result.rebased.describe(), as_json)
 
 

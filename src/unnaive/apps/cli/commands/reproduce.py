@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.common.output import write_text
+from unnaive.apps.common.output import check_reports, write_reports
 from unnaive.apps.common.path_options import written_into
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import (
     OUTPUT,
-    STDOUT,
     Archives,
-    Html,
+    AsJson,
     Jobs,
-    JsonFile,
-    Markdown,
+    Reports,
     Seed,
-    make_output_folders,
     split_list,
 )
 from unnaive.workflows.corpora import check_archives
@@ -56,19 +53,20 @@ def reproduce(
         ),
     ] = False,
     seed: Seed = 0,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     records: Annotated[
         Path | None,
         written_into(),
         typer.Option(
+            "-o",
+            "--output",
             metavar="FOLDER",
             help="Folder for the results; an interrupted run continues from it.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    json_file: JsonFile = None,
+    report: Reports = None,
+    as_json: AsJson = False,
     archives: Archives = None,
 ) -> None:
     """Repeat the experiments of a paper and print our figures beside the published ones.
@@ -85,14 +83,17 @@ def reproduce(
 
     tables = read_paper(paper).select_tables(table)
     wanted = tuple(check_paper_models(tables, split_list(models))) if models is not None else None
-    make_output_folders([html, markdown, json_file])
-    run = PaperRun(check_archives(archives), quick, seed, wanted, jobs, records=records)
+    check_reports(report, (".html", ".md", ".json"))
+    run = PaperRun(check_archives(archives), quick, seed, wanted, jobs or 1, records=records)
     with Progress(f"reproducing {paper}") as bar:
         run = replace(run, progress=bar.rename)
         done = list(run_tables(paper, run, table=table))
-    if json_file != STDOUT:
+    renderers = renderers_of(read_paper(paper), done, run)
+    if as_json:
+        echo(renderers[".json"]().rstrip())
+    else:
         show_comparisons(read_paper(paper), done, run)
-    write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
+    write_reports(report, renderers)
     if all(cell.ours is None for comparison in done for cell in comparison.cells):
         raise UnnaiveError("no figure could be measured; the tables say why, and where to get the data")
     if strict and any(comparison.outside or comparison.unaccounted for comparison in done):
@@ -117,36 +118,24 @@ def show_comparisons(paper: Paper, done: list[TableComparison], run: PaperRun) -
     import shutil
 
     from unnaive.papers.comparison import summary_line
-    from unnaive.papers.render import LEGEND, QUICK, summary_as_text, tables_as_text
+    from unnaive.papers.render import LEGEND, QUICK, claims_line, summary_as_text, tables_as_text
 
     width = shutil.get_terminal_size((110, 24)).columns
     missing = [f"Not available: {text}" for text in paper.missing]
     notes = [*paper.notes, *paper.choices, *paper.data, *missing, *([QUICK] if run.quick else [])]
-    echo(f"{paper.title} ({paper.source})\n\n{summary_as_text(paper, done)}\n")
+    echo(f"{paper.title} ({paper.source})\n\n{summary_as_text(paper, done, width=width)}\n")
     echo("\n".join(["What ran", *(f"  {note}" for note in notes), LEGEND, ""]))
     for comparison in done:
         echo(tables_as_text(comparison, width=width) + "\n")
-    echo(summary_line(done))
+    echo(f"{claims_line(paper, done)}\nFigures: {summary_line(done)}")
 
 
-def write_files(
-    paper: str,
-    done: list[TableComparison],
-    run: PaperRun,
-    *,
-    html: Path | None,
-    markdown: Path | None,
-    json_file: Path | None,
-) -> None:
-    """Write the requested files."""
-    from unnaive.papers.published_tables import read_paper
+def renderers_of(paper: Paper, done: list[TableComparison], run: PaperRun) -> dict[str, Callable[[], str]]:
+    """How each kind of report is written."""
     from unnaive.papers.render import as_html, tables_as_json, tables_as_markdown
 
-    if html is not None:
-        write_text(html, as_html(read_paper(paper), done, run))
-    if markdown is not None:
-        write_text(markdown, tables_as_markdown(read_paper(paper), done, run))
-    if json_file is not None:
-        write_text(
-            json_file, json.dumps(tables_as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n"
-        )
+    return {
+        ".html": lambda: as_html(paper, done, run),
+        ".md": lambda: tables_as_markdown(paper, done, run),
+        ".json": lambda: json.dumps(tables_as_json(paper, done, run), indent=2, ensure_ascii=False) + "\n",
+    }

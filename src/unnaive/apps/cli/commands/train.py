@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +11,11 @@ import typer
 from unnaive.apps.cli.learning_options import LEARNING, training_options
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.option_markers import BY_SET, SettingNames, needs
 from unnaive.apps.common.path_options import READ, WRITTEN_MODEL, written_into
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo
-from unnaive.apps.common.shared_options import AsJson, KeyFile, reading
+from unnaive.apps.common.shared_options import AsJson, RegisterKey, reading
 from unnaive.base.visible_text import visible_json
 from unnaive.workflows.large_data import CHECKPOINT_EVERY, LargeDataOptions
 
@@ -24,13 +26,18 @@ LARGE_DATA = "Large data"  # heading in the help
 
 
 MODEL_HELP = "Name of the model, e.g. auto, nbsvm, multinomial or svm; by default auto."
-# settings of multinomial naive Bayes and of auto that have an option of their own; a test compares the sentences
+# the setting of auto that has an option of its own; a test compares the sentences
 SETTINGS_HELP = {
-    "alpha": "Additive (Laplace) smoothing: added to every count.",
-    "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
     "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of "
     "seconds.",
 }
+
+
+def model_settings(arguments: Mapping[str, Any]) -> Iterable[str]:
+    """The settings of the model that is to be trained."""
+    from unnaive.models.catalogue import find_model
+
+    return find_model(arguments.get("model") or "auto").declared()
 
 
 def register(app: typer.Typer) -> None:
@@ -38,9 +45,13 @@ def register(app: typer.Typer) -> None:
     app.command()(train)
 
 
-@reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.", ahead=True)
-@training_options()
-@token_options()
+@reading(
+    "A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.",
+    ahead=True,
+    flags=("category", "number", "date", "vector", "fields"),
+)
+@training_options("calibrate", "random_state", "word_vectors")
+@token_options("language", "ngrams")
 def train(
     source: DataFile,
     output: Annotated[
@@ -52,19 +63,19 @@ def train(
     ] = None,
     budget: Annotated[
         str | None,
+        needs("model=auto", "model="),
         typer.Option(metavar="BUDGET", help=SETTINGS_HELP["budget"], rich_help_panel=LEARNING),
     ] = None,
     settings: Annotated[
         list[str] | None,
+        SettingNames(model_settings),
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Setting of the model, e.g. alpha=0.1; may be repeated.",
+            help="Setting of the model, e.g. alpha=0.1, or a less common option by its name; may be repeated.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
-    alpha: Annotated[float | None, typer.Option(help=SETTINGS_HELP["alpha"], rich_help_panel=LEARNING)] = None,
-    smoothing: Annotated[str | None, typer.Option(help=SETTINGS_HELP["smoothing"], rich_help_panel=LEARNING)] = None,
     soft_labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,7 +118,7 @@ def train(
             "--register", help="Store a hash of each document, so that only learnt documents can be forgotten."
         ),
     ] = False,
-    key: KeyFile = None,
+    key: RegisterKey = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -118,6 +129,7 @@ def train(
     ] = None,
     checkpoint: Annotated[
         Path | None,
+        BY_SET,
         written_into(),
         typer.Option(
             metavar="FOLDER",
@@ -127,12 +139,15 @@ def train(
     ] = None,
     checkpoint_every: Annotated[
         str,
+        BY_SET,
+        needs("checkpoint"),
         typer.Option(
             metavar="SIZE", help="Amount of text between two checkpoints, e.g. 256M.", rich_help_panel=LARGE_DATA
         ),
     ] = CHECKPOINT_EVERY,
     cache: Annotated[
         Path | None,
+        BY_SET,
         written_into(),
         typer.Option(
             metavar="FOLDER",
@@ -152,11 +167,11 @@ def train(
 
     The default model, auto, selects and combines several models on held-out documents; --budget fast is quicker.
 
-    unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv
+    unnaive train demo/train.csv --label queue -o tickets.model --test demo/test.csv
 
-    Values of --decision: argmax predicts the class with the best score. scut predicts every class whose score reaches
-    its threshold, which is tuned on held-out documents. rcut predicts the same number of labels for every document.
-    best uses the better of scut and rcut. pcut predicts each class for the same share of documents as in the
+    Values of --set decision: argmax predicts the class with the best score. scut predicts every class whose score
+    reaches its threshold, which is tuned on held-out documents. rcut predicts the same number of labels for every
+    document. best uses the better of scut and rcut. pcut predicts each class for the same share of documents as in the
     training data. untuned predicts every class with a probability over 0.5.
     """
     from unnaive.apps.cli.train_summary import show_summary
@@ -164,15 +179,14 @@ def train(
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.workflows.train import train_file
 
-    parameters = words | training | {"model": choose_model(model, alpha, smoothing)}
+    parameters = words | training | {"model": model or "auto"}
     parameters |= parse_settings(settings or [])
-    parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
-    parameters |= parse_budget(budget, parameters["model"])
+    parameters |= parse_budget(budget)
     classifier = TextClassifier(**parameters)
     spark = choose_engine(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
-        refuse_on_spark("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
+        refuse_on_spark("train", others | {"--memory": memory, "--set checkpoint": checkpoint, "--set cache": cache})
         from unnaive.workflows.spark_jobs import train_on_spark
 
         with Progress() as bar:
@@ -192,27 +206,14 @@ def train(
         show_summary(result.to_dict(), memory)
 
 
-def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
-    """The named model; by default auto, or multinomial naive Bayes if one of its settings was given.
-
-    >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
-    ('auto', 'multinomial', 'bernoulli')
-    """
-    return model or ("auto" if alpha is None and smoothing is None else "multinomial")
-
-
-def parse_budget(text: str | None, model: str) -> dict[str, Any]:
+def parse_budget(text: str | None) -> dict[str, Any]:
     """The setting of auto that --budget gives: a name, or seconds.
 
-    >>> parse_budget("fast", "auto"), parse_budget("90", "auto"), parse_budget(None, "auto")
+    >>> parse_budget("fast"), parse_budget("90"), parse_budget(None)
     ({'budget': 'fast'}, {'budget': 90.0}, {})
     """
-    from unnaive.base.errors import UnnaiveError
-
     if text is None:
         return {}
-    if model != "auto":
-        raise UnnaiveError(f"--budget is only for the model auto, and this one is {model}; leave one of the two out")
     word = text.strip().removesuffix("s") if text.strip()[:1].isdigit() else text.strip()
     try:
         return {"budget": float(word)}

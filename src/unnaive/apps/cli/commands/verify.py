@@ -35,7 +35,7 @@ def verify(
         READ,
         typer.Option(help="A receipt from unnaive forget; may be repeated, in any order.", show_default=False),
     ],
-    against: Annotated[
+    remaining: Annotated[
         str | None,
         READ,
         typer.Option(metavar="DATA", help="The training data without the forgotten documents.", show_default=False),
@@ -61,19 +61,19 @@ def verify(
 ) -> None:
     """Check the receipts of unnaive forget against a model, and print what could not be checked.
 
-    With --against, a new model is trained on the remaining data; it must equal MODEL byte for byte.
+    With --remaining, a new model is trained on the remaining data; it must equal MODEL byte for byte.
 
-    unnaive train tickets/train.csv --label queue --model nbsvm -o tickets.model
-    unnaive update tickets.model tickets/test.csv --label queue
-    unnaive forget tickets.model tickets/test.csv --label queue --receipt forgotten.json
-    unnaive verify tickets.model --receipt forgotten.json --against tickets/train.csv --label queue
+    unnaive train demo/train.csv --label queue --model nbsvm -o tickets.model
+    unnaive update tickets.model demo/test.csv --label queue
+    unnaive forget tickets.model demo/test.csv --label queue --receipt forgotten.json
+    unnaive verify tickets.model --receipt forgotten.json --remaining demo/train.csv --label queue
     """
     from unnaive.apps.common.shared_options import data_file, shared_defaults
     from unnaive.workflows.verify import verify_file
 
     columns = shared_defaults() | {"text": text, "label": label}
     result = verify_file(
-        model, receipt, against=None if against is None else data_file([against], **columns),
+        model, receipt, remaining=None if remaining is None else data_file([remaining], **columns),
         forgotten=None if forgotten is None else data_file([forgotten], **columns), signer=signer, key=key,
     )  # fmt: skip
     if as_json:
