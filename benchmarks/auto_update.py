@@ -1,13 +1,13 @@
 """The cost of changing an `auto` model: processor seconds of `unnaive update` and `forget`, exact and approximate.
 
-    python benchmarks/auto_update.py [banking77] [20newsgroups] [--documents 10] [--threads 1] [--accuracy]
+    python benchmarks/auto_update.py [banking77] [20newsgroups] [--documents 10] [--jobs 1] [--accuracy]
 
 The model is trained on the training part by `unnaive train`, and changed by some documents of the test part: exactly,
-with --keep-choice, and with --approximate. Seconds are processor time and of whole commands: starting, reading and
+with --search keep, and with --search adjust. Seconds are processor time and of whole commands: starting, reading and
 writing the file included; modules are compiled before, as in an installed package. After an exact update and an exact
-`forget` the file is what it was, byte for byte; after an approximate update, `update --rechoose` writes the file of an
-exact one. Target: an exact change within half of 5 s on Banking77 and of 15 s on 20 Newsgroups, which is what it took
-before; an approximate one within 1 s on Banking77.
+`forget` the file is what it was, byte for byte; after an approximate update, `update --search again` writes the file of
+an exact one. Target: an exact change within half of 5 s on Banking77 and of 15 s on 20 Newsgroups, which is what it
+took before; an approximate one within 1 s on Banking77.
 
 With --accuracy: a model of 2,800 documents of the training part learns 400 more, exactly and approximately, and is
 tested on 800 others.
@@ -41,7 +41,7 @@ def write_documents(path, corpus, most=None):
 
 
 def run(threads, *words):
-    command = [sys.executable, "-m", "unnaive", *map(str, words), "--threads", str(threads), "-q"]
+    command = [sys.executable, "-m", "unnaive", *map(str, words), "--jobs", str(threads), "-q"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return timed(lambda: subprocess.run(command, check=True, env=environment))[1]
 
@@ -55,22 +55,22 @@ def measure(name, n_docs, threads):
         write_documents(new, collection.part("test"), n_docs)
         print(f"{name}: train {run(threads, 'train', train, '-o', model):.1f} s")
         shutil.copy(model, exact)
-        run(threads, "update", exact, new, "--approximate")  # compiles the modules of updates
+        run(threads, "update", exact, new, "--search", "adjust")  # compiles the modules of updates
         shutil.copy(model, exact)
         show_figure(f"{name}, update, seconds", run(threads, "update", exact, new), EXACT[name])
-        for option in ("--keep-choice", "--approximate"):
+        for search in ("keep", "adjust"):
             shutil.copy(model, other)
-            wanted = APPROXIMATE if option == "--approximate" else EXACT
+            wanted = APPROXIMATE if search == "adjust" else EXACT
             show_figure(
-                f"{name}, update {option}, seconds",
-                run(threads, "update", other, new, option),
+                f"{name}, update --search {search}, seconds",
+                run(threads, "update", other, new, "--search", search),
                 wanted.get(name, NO_LIMIT),
             )
-        run(threads, "update", other, "--rechoose")
+        run(threads, "update", other, "--search", "again")
         assert other.read_bytes() == exact.read_bytes()
         show_figure(
-            f"{name}, forget --approximate, seconds",
-            run(threads, "forget", other, new, "--approximate"),
+            f"{name}, forget --search adjust, seconds",
+            run(threads, "forget", other, new, "--search", "adjust"),
             APPROXIMATE.get(name, NO_LIMIT),
         )
         show_figure(f"{name}, forget, seconds", run(threads, "forget", exact, new), EXACT[name])
@@ -85,7 +85,7 @@ def compare_accuracy(name):
     before, more, aside = ([rows[row] for row in part] for part in (order[:2800], order[2800:3200], order[3200:]))
     model = TextClassifier("auto").fit(*zip(*before, strict=True))
     show_accuracy(f"{name}, before", model, aside)
-    show_accuracy("approximate", model.partial_fit(*zip(*more, strict=True), approximate=True), aside)
+    show_accuracy("approximate", model.partial_fit(*zip(*more, strict=True), search="adjust"), aside)
     show_accuracy("exact", model.remake(), aside)
 
 
@@ -100,14 +100,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collections", nargs="*", default=["banking77", "20newsgroups"])
     parser.add_argument("--documents", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--accuracy", action="store_true")
     arguments = parser.parse_args()
     for name in arguments.collections:
         if arguments.accuracy:
             compare_accuracy(name)
             continue
-        measure(name, arguments.documents, arguments.threads)
+        measure(name, arguments.documents, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ For each model, collection and change: coverage of 90 % sets and calibration err
 before and after, and whether the file is the one that training on the same documents writes. Training parts have at
 most 1,200 documents, of classes that a quarter of them has five of or more; test parts 2,500; `auto` has its usual
 budget. Then processor seconds of training on all documents, and of forgetting ten of them, whole and with
-`keep_choice`. The tables are those of docs/unlearning.md; some minutes.
+`search="keep"`. The tables are those of docs/unlearning.md; some minutes.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ def changes(
 
     def forget_quickly() -> tuple[Any, Any, int]:
         before = fit(0, most)
-        return before.fitted_, before.forget(*rows(few, most), keep_choice=True).fitted_, 0
+        return before.fitted_, before.forget(*rows(few, most), search="keep").fitted_, 0
 
     found = {
         f"update {few} → {most:,}": update, f"forget {most:,} → {few}": forget, "merge of halves": merge,
         f"compress to {SMALL_FILE // 1000} kB": compress,
     }  # fmt: skip
-    return found | ({f"forget {most:,} → {few}, `--keep-choice`": forget_quickly} if model == "auto" else {})
+    return found | ({f"forget {most:,} → {few}, `--search keep`": forget_quickly} if model == "auto" else {})
 
 
 def measure(fitted: FittedModel, test: Documents) -> Measures:
@@ -138,7 +138,7 @@ def cost_row(collection: str, model: str) -> str:
     kept = TextClassifier.from_fitted(made.fitted_)
     costs = [training, seconds(lambda: made.forget(*gone))]
     if model == "auto":
-        costs.append(seconds(lambda: kept.forget(*gone, keep_choice=True)))
+        costs.append(seconds(lambda: kept.forget(*gone, search="keep")))
     cells = [f"{costs[0]:.2f}", *(f"{one:.2f} ({one / training:.2f}×)" for one in costs[1:]), ""][:3]
     return f"| {collection} ({len(texts):,}) | `{model}` | {' | '.join(cells)} |"
 
@@ -156,7 +156,7 @@ def main() -> None:
         for model in given.models.split(","):
             for line in table_rows(collection, model):
                 print(line, flush=True)
-    print(f"\n| collection | model | training, s | forgetting {N_FORGOTTEN}, s | with `--keep-choice`, s |")
+    print(f"\n| collection | model | training, s | forgetting {N_FORGOTTEN}, s | with `--search keep`, s |")
     print("|---|---|---:|---:|---:|")
     for collection in COST_COLLECTIONS:
         for model in given.models.split(","):

@@ -1,6 +1,6 @@
 """Rate of reading records with two text fields beside that of the two texts joined: 20 Newsgroups, in alternating runs.
 
-python benchmarks/fields_speed.py [--repeats 7] [--threads 1]
+python benchmarks/fields_speed.py [--repeats 7] [--jobs 1]
 
 Counting of terms alone, by the kernel, over the same characters; processor time, the median of the ratios.
 """
@@ -25,7 +25,7 @@ def main():
     """Print the rates and their ratio, for words and for words and pairs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     texts = load("20newsgroups").texts
     subjects = [(re.search(r"^Subject:(.*)$", text, re.MULTILINE) or ("", ""))[1].strip() for text in texts]
@@ -35,7 +35,7 @@ def main():
     for ngrams in ((1, 1), (1, 2)):
         plain, fields = TokenRule(ngrams=ngrams), TokenRule(ngrams=ngrams, fields=FIELDS)
         times = [
-            (count(joined, plain, arguments.threads), count(records, fields, arguments.threads))
+            (count(joined, plain, arguments.jobs), count(records, fields, arguments.jobs))
             for _ in range(arguments.repeats)
         ]
         ratio = float(np.median([before / after for before, after in times]))

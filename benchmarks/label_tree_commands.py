@@ -114,9 +114,9 @@ def main():
         commands = {
             "train": ["train", train, "-m", "label-tree", "-o", model],
             "predict": predict,
-            "predict --top 5": [*predict, "--top", "5"],
+            "predict --top-k 5": [*predict, "--top-k", "5"],
             "evaluate": ["evaluate", model, test],
-            "evaluate --html": ["evaluate", model, test, "--html", folder / "page.html"],
+            "evaluate --report": ["evaluate", model, test, "--report", folder / "page.html"],
             "explain": ["explain", model, first],
             f"compress --max-size {asked.size}": ["compress", model, "-o", folder / "small.model",
                                                    "--max-size", asked.size],

@@ -122,7 +122,7 @@ def measure_draw(collection: str, draw: int, given: argparse.Namespace) -> dict[
     parts = [list(inside), list(outside)]
     scores = [fitted.scores(texts) for texts in parts]
     found = {name: [score(fitted, part) for part in scores] for name, score in NOVELTY_SCORES.items()}
-    found[IN_MODEL] = [classifier.novelty(texts) for texts in parts]
+    found[IN_MODEL] = [classifier.out_of_scope_score(texts) for texts in parts]
     if not given.training_part:
         found[PEER] = peer_novelty(list(train), labels, parts)
     measured = {name: measure_out_of_scope(*values, rate=RATE) for name, values in found.items()}

@@ -151,7 +151,7 @@ bytes however the texts are divided among files, whether the sums fit in memory 
 interruption.
 
 ```sh
-unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --set checkpoint=work/
 ```
 
 - **Memory.** Without a limit, memory grows with the number of terms and of (class, term) pairs, not of documents: one
@@ -163,9 +163,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   from documents reads them a second time, with the remaining terms. See [Growing vocabularies](#growing-vocabularies).
 - **Hashes of documents.** `evaluate` and `filter` recognise training texts by a hash of 8 bytes for each document. The
   model keeps these hashes if they take at most 1/64 of the memory (524,288 documents with 256M); otherwise, and with
-  `--checkpoint` or `--cache`, it keeps none, and the summary says so.
-- **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
-  continues from there, also after kill -9. Earlier rows are read again, but not counted.
+  `--set checkpoint` or `--set cache`, it keeps none, and the summary says so.
+- **Interruptions.** `--set checkpoint=FOLDER` records the sums every `--set checkpoint-every` (256M of text). The same
+  command continues from there, also after kill -9. Earlier rows are read again, but not counted.
 - **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first pass counts; the vocabulary, idf
   and naive Bayes ratios follow from the counts. The second assigns documents to shards of about 8,192 documents, by a
   hash of their terms, and trains a support vector machine on each shard. In the third, each shard starts from the mean
@@ -186,14 +186,14 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   entropy needs 78 MB in addition to the memory map, for one copy of 20 Newsgroups and for ten.
 - **`auto`** plans its search by the size of the text and the numbers of documents and classes, and prints [what it
   leaves out](auto.md#any-size-any-budget).
-- **Streams.** `unnaive update MODEL lines.jsonl --follow` learns lines as they arrive, each exactly once; `--batch KEY`
+- **Streams.** `unnaive update MODEL lines.jsonl --follow` learns lines as they come, each once; `--set batch=KEY`
   learns each batch exactly once by its id, also across files and from stdin.
-- **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps the
+- **Filtering.** `unnaive filter MODEL shards -o kept --class good --recall 0.9 --held-out labelled.jsonl` keeps the
   texts that a model classifies as good, shard by shard, in constant memory; the same command continues an interrupted
   run; see [Filter a corpus](guides/filtering.md), also for its speed.
 - **Many labels.** `-m label-tree` scores groups of labels first, and then only the labels of the best groups. So
-  training, `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark need no matrix of documents × labels,
-  unless you request all scores (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each;
+  training, `predict` (also `--top-k`), `evaluate`, `explain`, `serve` and Spark need no matrix of documents × labels,
+  unless you request all scores (`--all`, `--coverage`, or a class list without `top_k`). Weights take 8 bytes each;
   `--set least_weight=…` drops small ones, and `compress --max-size` drops as many as necessary. See [Many
   labels](#many-labels).
 
@@ -286,8 +286,8 @@ very busy, so times are high; those of `serve` and the two columns on the right 
 | command | memory | time | 98,747 labels: memory | time |
 |---|---|---|---|---|
 | `train` (thresholds tuned on a fifth, held out) | 807 MB | 26.9 s | 1,354 MB | 94 s |
-| `predict` of 3,000 documents; with `--top 5` | 551 MB; 551 MB | 2.6 s; 2.5 s | of 2,000: 377, 387 MB | 2.8, 3.2 s |
-| `evaluate` of 3,000 documents (`--html`) | 556 MB | 5.2 s | of 2,000, no page: 511 MB | 4.9 s |
+| `predict` of 3,000 documents; with `--top-k 5` | 551 MB; 551 MB | 2.6 s; 2.5 s | of 2,000: 377, 387 MB | 2.8, 3.2 s |
+| `evaluate` of 3,000 documents (`--report`) | 556 MB | 5.2 s | of 2,000, no page: 511 MB | 4.9 s |
 | `explain` | 187 MB | 1.4 s | 473 MB | 2.1 s |
 | `serve`: a text; 1,000 texts in a request | 185 MB; 208 MB | 1.7 ms; 270 ms | | |
 | `compress --max-size 12MB`, from 35 MB | 689 MB | 17.6 s | 40MB, from 129 MB: 1,013 MB | 61 s |

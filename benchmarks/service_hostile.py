@@ -14,6 +14,7 @@ the percentiles with and without hostile connections; rounds alternate, so that 
 import argparse
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -22,8 +23,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from timing import verdict
@@ -31,9 +34,26 @@ from timing import verdict
 HONEST = 8
 PAUSE = 0.02  # seconds between two requests of an honest client
 KINDS = ("silent", "half a header", "endless header", "idle stream")
+ATTACKS = ("pipelining", "charset", "members", "wrong tokens", "tables")
+LIMITS = {"p99": 3.0, "memory": 1.5}
 HEAD = b"POST /v1/classify HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "
 STREAM = b"POST /v1/classify/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+def post(path: str, body: bytes, *fields: str) -> bytes:
+    """A request with a body."""
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}", *fields]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+ATTACK_BYTES = {
+    "pipelining": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 25_000,
+    "charset": post("/invocations", b"text\n" + b"a-" * 450_000, "Content-Type: text/csv; charset=punycode"),
+    "members": post("/v1/classify", gzip.compress(b"") * 50_000, "Content-Encoding: gzip"),
+    "wrong tokens": post("/session", b"{}", "Authorization: Bearer " + "x" * 40),
+    "tables": post("/v1/table", b"id,text\n" + b'1,"a\n' * 20_000, "Content-Type: text/csv", "Connection: close"),
+}
 
 
 def main() -> None:
@@ -45,17 +65,21 @@ def main() -> None:
     asked.add_argument(
         "--files", type=int, default=0, help="limit of open files of the service; 0 for this shell's own"
     )
+    asked.add_argument("--attackers", type=int, default=20, help="connections of each attack that needs few")
+    asked.add_argument("--kinds", default="", help=argparse.SUPPRESS)
     asked.add_argument("--attack", type=int, default=0, help=argparse.SUPPRESS)  # the port, in the hostile process
     given = asked.parse_args()
     if given.attack:
         os.nice(10)
-        asyncio.run(attack(given.attack, given.hostile))
+        asyncio.run(attack(given.attack, given.hostile, given.kinds.split(",") if given.kinds else KINDS))
         return
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "tickets.model"
         bodies = make_model(model)
         with serve(model, given.files) as (process, port):
             compare(process.pid, port, bodies, given)
+            for kind in ATTACKS:
+                compare(process.pid, port, bodies, given, kind)
 
 
 def make_model(path: Path) -> list[bytes]:
@@ -95,33 +119,60 @@ def serve(model: Path, files: int):
             print(f"the service logged {len(log.readlines()) - 1} lines")  # the first says where it is
 
 
-def compare(pid: int, port: int, bodies: list[bytes], given: argparse.Namespace) -> None:
-    """Run rounds without and with hostile connections; print both and their ratio."""
+def resident(pid: int) -> int:
+    """Memory of a process in bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+class Peak(threading.Thread):
+    """The most memory that a process has had while this runs."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid, self.most, self.ended = pid, 0, threading.Event()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while not self.ended.wait(0.02):
+            self.most = max(self.most, resident(self.pid))
+
+
+def compare(pid: int, port: int, bodies: list[bytes], given: argparse.Namespace, kind: str = "") -> None:
+    """Run rounds without and with hostile connections, of one kind of attack or of silent ones; print the ratios."""
+    number = given.attackers if kind else given.hostile
+    print(f"{kind or 'connections'}: {number} hostile")
     asyncio.run(ask_all(port, bodies, 2.0))  # warm
-    quiet, hostile, failed, health = [], [], Counter(), []
+    quiet, hostile, failed, health, memory = [], [], Counter(), [], []
     for _ in range(given.rounds):
         quiet.append(asyncio.run(ask_all(port, bodies, given.seconds))[0])
-        command = [sys.executable, __file__, "--attack", str(port), "--hostile", str(given.hostile)]
+        before, peak = resident(pid), Peak(pid)
+        peak.start()
+        command = [sys.executable, __file__, "--attack", str(port), "--hostile", str(number), "--kinds", kind]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as company:
             try:
                 company.stdout.readline()  # all of them have come
                 times, problems, healthy = asyncio.run(ask_all(port, bodies, given.seconds))
             finally:
                 company.terminate()
+                peak.ended.set()
+            memory.append(peak.most / before)
             files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
             print(f"  {company.stdout.read().strip()}; the service holds {files} files")
         hostile.append(times)
         failed += problems
         health += healthy
     ratios = [percentile(after, 0.99) / percentile(before, 0.99) for before, after in zip(quiet, hostile, strict=True)]
-    for name, rounds in (("quiet", quiet), (f"{given.hostile} hostile", hostile)):
+    for name, rounds in (("quiet", quiet), (f"{number} hostile", hostile)):
         p50, p99 = (statistics.median(1000 * percentile(one, q) for one in rounds) for q in (0.5, 0.99))
         print(f"{name:14} {sum(map(len, rounds)):7,} requests   median {p50:6.2f} ms   p99 {p99:6.2f} ms")
     print(f"honest requests that had to be sent again: {failed['again']}; clients dropped for good: {failed['lost']}")
     print(f"/healthz: {sum(health)} of {len(health)} answered")
     single = ", ".join(f"{one:.2f}" for one in ratios)
     ratio = statistics.median(ratios)
-    print(f"p99 with hostile company / p99 in quiet: {ratio:.2f} ({single})   {verdict(ratio, 3.0, at_most=True)}")
+    said = verdict(ratio, LIMITS["p99"], at_most=True)
+    print(f"p99 with hostile company / p99 in quiet: {ratio:.2f} ({single})   {said}")
+    worst = max(memory)
+    print(f"most memory / memory before: {worst:.2f}   {verdict(worst, LIMITS['memory'], at_most=True)}")
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -188,13 +239,13 @@ async def check(port: int, end: float) -> list[bool]:
     return found
 
 
-async def attack(port: int, number: int) -> None:
+async def attack(port: int, number: int, kinds: Sequence[str]) -> None:
     """Hostile connections until this process is ended; says how often each kind was closed, and with which answers."""
     closed: Counter[str] = Counter()
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     loop.add_signal_handler(15, stop.set)
-    tasks = [loop.create_task(trouble(port, KINDS[at % len(KINDS)], closed)) for at in range(number)]
+    tasks = [loop.create_task(trouble(port, kinds[at % len(kinds)], closed)) for at in range(number)]
     await asyncio.sleep(3)
     print("here", flush=True)
     await stop.wait()
@@ -208,7 +259,10 @@ async def trouble(port: int, kind: str, closed: Counter[str]) -> None:
     while True:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            if kind == "half a header":
+            if kind in ATTACKS:
+                writer.write(ATTACK_BYTES[kind])
+                await writer.drain()
+            elif kind == "half a header":
                 writer.write(HEAD)
             elif kind == "endless header":
                 writer.write(HEAD)
@@ -227,7 +281,7 @@ async def trouble(port: int, kind: str, closed: Counter[str]) -> None:
         except OSError:
             status = "reset"
         closed[f"{kind}: {status}"] += 1
-        await asyncio.sleep(1)
+        await asyncio.sleep(PAUSE if kind in ATTACKS else 1)
 
 
 if __name__ == "__main__":

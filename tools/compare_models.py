@@ -38,7 +38,7 @@ Row = tuple[str, str]
 
 def make_data(python: str, folder: Path) -> None:
     """The data files of all ways: from the built-in tickets, and made up with a seed."""
-    tour = [python, "-m", "unnaive", "demo", "--keep", str(folder / "tour")]
+    tour = [python, "-m", "unnaive", "demo", "-o", str(folder / "tour")]
     subprocess.run(tour, check=True, stdout=subprocess.DEVNULL)
     tickets = []
     for part in ("train", "test"):

@@ -50,7 +50,7 @@ COLLECTIONS = {  # data of compare, its title, and options where the collection 
     "reuters:r8": ("R8", []),
     "ohsumed": ("Ohsumed", []),
     "banking77": ("Banking77", []),
-    "1150haber": ("1150 haber", ["--language", "tr", "--train-sizes", "70", "--splits", "3"]),
+    "1150haber": ("1150 haber", ["--language", "tr", "--train-sizes", "0.7", "--splits", "3"]),
 }
 SIZED = "ohsumed"  # the collection whose models the columns of time and size are about
 PEERS = {  # title → (model, view) of benchmarks/auto_peers.py
@@ -115,7 +115,7 @@ def records_file(collection: str, name: str) -> Path:
 def measure_model(collection: str, name: str, limit: float) -> dict[str, float]:
     """Run `unnaive compare` for one model, and take the means of its records."""
     file = records_file(collection, name)
-    options = ["--models", CONTENDERS[name], "--records", str(file), "--quiet", *COLLECTIONS[collection][1]]
+    options = ["--models", CONTENDERS[name], "-o", str(file), "--quiet", *COLLECTIONS[collection][1]]
     command = [sys.executable, "-m", "unnaive", "compare", collection, *options]
     with tempfile.TemporaryDirectory() as folder:  # where no folder can be taken for the collection
         try:

@@ -44,7 +44,7 @@ RULES: dict[str, dict[str, Any]] = {
     "both": {"analyzer": "both", "char_borders": "words"},
     "stems": {"stem": "porter", "stopwords": "smart"},
     "turkish": {"language": "tr", "stem": "snowball"},
-    "marks": {"lowercase": False, "digits": False, "symbols": True, "min_length": 1, "html": True},
+    "marks": {"lowercase": False, "digits": False, "symbols": True, "min_length": 1, "strip_html": True},
 }
 
 
@@ -160,7 +160,7 @@ def rows() -> tuple[list[str], list[str]]:
 
 def update_text(name: str, place: Path) -> None:
     """A way: fit on one half, then partial_fit with the other."""
-    fit(name, read_rows("first.csv")).partial_fit(*read_rows("second.csv"), grow=True).save(f"{place}.model")
+    fit(name, read_rows("first.csv")).partial_fit(*read_rows("second.csv"), new_classes=True).save(f"{place}.model")
 
 
 def merge_text(name: str, place: Path) -> None:
@@ -202,24 +202,24 @@ WAYS: dict[str, Callable[[str, Path], None]] = {
     "train-register": train_command("rows.csv", "--register"),
     "train-memory": train_command("rows.csv", "--memory", "1G"),
     "train-little-memory": train_command("rows.csv", "--memory", "300M"),
-    "train-cache": train_command("rows.csv", "--cache", "scratch/cache-NAME"),
+    "train-cache": train_command("rows.csv", "--set", "cache=scratch/cache-NAME"),
     "train-checkpoint": train_command(
-        "rows.csv", "--checkpoint", "scratch/checkpoint-NAME", "--checkpoint-every", "20kB"
+        "rows.csv", "--set", "checkpoint=scratch/checkpoint-NAME", "--set", "checkpoint-every=20kB"
     ),
-    "train-select": train_command("rows.csv", "--select", "chi2:300", "--min-df", "2"),
+    "train-select": train_command("rows.csv", "--set", "select=chi2:300", "--set", "min-df=2"),
     "train-folder": train_command("folder"),
     "train-jsonl": train_command("rows.jsonl", "--frozen"),
     "train-calibrated": train_command("rows.csv", "--calibrate", "temperature"),
     "train-calibrated-memory": train_command("rows.csv", "--calibrate", "temperature", "--memory", "1G"),
-    "train-costs": train_command("rows.csv", "--optimise", "costs.csv"),
+    "train-costs": train_command("rows.csv", "--set", "optimise=costs.csv"),
     "train-tags": train_command("tags.csv", "--label-separator", ";"),
     "train-tags-memory": train_command("tags.csv", "--label-separator", ";", "--memory", "1G"),
-    "train-tags-untuned": train_command("tags.csv", "--label-separator", ";", "--decision", "untuned"),
+    "train-tags-untuned": train_command("tags.csv", "--label-separator", ";", "--set", "decision=untuned"),
     "train-max-size": train_command("rows.csv", "--max-size", "2MB", "--holdout", "0.2"),
     "update": change_command("update", "more.csv"),
     "forget": change_command("forget", "gone.csv"),
     "merge": merge_command,
-    "remake": change_command("remake", "--min-df", "2"),
+    "remake": change_command("remake", "--set", "min-df=2"),
     "predict": predict_command,
     "fit": fit_text(rows),
     "fit-update": update_text,
@@ -237,7 +237,7 @@ WAYS: dict[str, Callable[[str, Path], None]] = {
     "estimator": estimator_way(lambda one, X, y, other: one.fit(X, y)),
     "estimator-tags": estimator_way(lambda one, X, y, other: one.fit(X, y), read_tags),
     "estimator-update": estimator_way(
-        lambda one, X, y, other: one.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:], grow=True)
+        lambda one, X, y, other: one.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:], new_classes=True)
     ),
     "estimator-forget": estimator_way(lambda one, X, y, other: one.fit(X, y).forget(X[:40], y[:40])),
     "estimator-merge": estimator_way(
@@ -249,7 +249,7 @@ WAYS: dict[str, Callable[[str, Path], None]] = {
 FEW = {f"fit-{rule}" for rule in RULES}  # ways of the models in RULED alone
 SPARK = {
     "spark": train_command("rows.csv", "--engine", "spark"),
-    "spark-tags": train_command("tags.csv", "--label-separator", ";", "--decision", "untuned", "--engine", "spark"),
+    "spark-tags": train_command("tags.csv", "--label-separator", ";", "--set", "decision=untuned", "--engine", "spark"),
 }
 
 

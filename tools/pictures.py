@@ -24,10 +24,10 @@ from rich.text import Text
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 COLUMNS = 104
 SESSION = (  # (command, how many lines of its beginning and of its end are shown; None for not at all)
-    ("unnaive demo --keep tickets", None),
+    ("unnaive demo -o demo", None),
     ("unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv", (5, 2)),
     ('unnaive explain tickets.model "I was charged twice, please refund me"', (10, 0)),
-    ("unnaive evaluate tickets.model tickets/test.csv --html report.html", None),
+    ("unnaive evaluate tickets.model tickets/test.csv --report report.html", None),
 )
 THEME = TerminalTheme(
     (24, 26, 33), (222, 224, 230),

@@ -26,6 +26,13 @@ from PIL import Image
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 TEXT = "I was charged twice for my invoice this month, please refund me. The export crashes too."
 TOKEN = "a-token-for-the-pictures"  # noqa: S105  # of a service that lives for a minute
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}  # of the labelling page
+GUIDELINES = "Label what the customer wants, not what went wrong. Skip what is not a ticket."
+ABOUT = {
+    "billing": "Invoices, payments and refunds.", "bug": "Something does not work.", "access": "Signing in, roles.",
+    "howto": "How to do something.", "integration": "Other programs.", "data": "Imports and exports.",
+    "feature": "A wish for something new.", "sales": "Before buying.",
+}  # fmt: skip
 DESKTOP, PHONE = {"width": 1000, "height": 800}, {"width": 375, "height": 760}
 
 
@@ -60,7 +67,7 @@ class Camera:
     def page(self, address: str, size: dict[str, int], scheme: str) -> Iterator[Any]:
         """A page, open until the block ends."""
         context = self.browser.new_context(
-            viewport=size, color_scheme=scheme, is_mobile=size is PHONE, device_scale_factor=1.5
+            viewport=size, color_scheme=scheme, is_mobile=size in (PHONE, NARROW), device_scale_factor=1.5
         )
         page = context.new_page()
         page.goto(address)
@@ -85,7 +92,7 @@ def try_text(page: Any) -> None:
 
 def picture_service(camera: Camera, folder: Path) -> None:
     """The tabs of the service, its sign-in form and the pages of its interface."""
-    run(folder, "demo", "--keep", "tickets")
+    run(folder, "demo", "-o", "tickets")
     run(folder, "train", "tickets/train.csv", "--label", "queue", "--model", "multinomial", "-o", "tickets.model")
     (folder / "measured.json").write_text(run(folder, "evaluate", "tickets.model", "tickets/test.csv", "--json"))
     command = ("serve", "tickets.model", "--port", "0", "--evaluation", "measured.json")
@@ -145,22 +152,64 @@ def teach(page: Any) -> None:
 
 
 def picture_labelling(camera: Camera, folder: Path) -> None:
-    """The labelling page after some answers, on a desktop and on a phone."""
-    classes = ["billing", "bug", "feature", "howto"]
-    run(folder, "label", "tickets/train.csv", "-o", "labels.db", "--classes", ",".join(classes), "--status")
+    """The parts of the labelling page after the answers of two people, on a desktop and on a phone."""
+    classes = list(ABOUT)
+    words = [f'[{name}]\ndescription = "{about}"\n' for name, about in ABOUT.items()]
+    (folder / "classes.toml").write_text(f'guidelines = "{GUIDELINES}"\n' + "".join(words), encoding="utf-8")
     with (folder / "tickets/train.csv").open(encoding="utf-8", newline="") as file:
         right = {"".join(row["text"].split()): row["queue"] for row in csv.DictReader(file)}
-    with serving(folder, "label", "labels.db", "--who", "ann") as address:
-        with camera.page(address, DESKTOP, "light") as page:
+
+    def answer(page: Any, wrong: bool = False) -> None:
+        label = right.get("".join(page.inner_text("#text").split()))
+        number = classes.index(label) if label in classes else None
+        key = "Space" if number is None else str(1 + (number + wrong) % len(classes))
+        with page.expect_response("**/label/answer"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(50)
+
+    command = (
+        "label",
+        "tickets/train.csv",
+        "-o",
+        "labels.db",
+        "--hints",
+        "classes.toml",
+        "--who",
+        "ann",
+        "--double",
+        "0.5",
+    )
+    with serving(folder, *command) as address:
+        with camera.page(address, WIDE, "light") as page:
             page.wait_for_selector("#asked:not([hidden])")
-            for _ in range(60):
-                label = right.get("".join(page.inner_text("#text").split()))
-                before = page.inner_text("#progress-words")
-                page.keyboard.press(str(1 + classes.index(label)) if label in classes else "Space")
-                page.locator("#progress-words").filter(has_not_text=before).wait_for()
-            page.locator("#stopping:not(:empty)").wait_for()
+            for _ in range(80):
+                answer(page)
+            page.wait_for_timeout(1000)
             camera.shoot(page, "label")
-        with camera.page(address, PHONE, "dark") as page:
+            page.fill("#who", "bob")
+            with page.expect_response("**/label/next"):
+                page.keyboard.press("Enter")
+            page.wait_for_timeout(500)
+            for number in range(40):
+                answer(page, wrong=number % 7 == 6)
+            page.keyboard.press("f")
+            page.wait_for_timeout(500)
+            page.click("#tab-classes")
+            page.wait_for_selector("#class-list li")
+            camera.shoot(page, "label-classes")
+            page.click("#tab-progress")
+            page.wait_for_selector("#pairs tr")
+            page.wait_for_timeout(500)
+            camera.shoot(page, "label-progress")
+        for size, scheme, place in ((WIDE, "dark", ""), (NARROW, "light", "-phone")):
+            with camera.page(address, size, scheme) as page:
+                page.wait_for_selector("#asked:not([hidden])")
+                page.click("#tab-answers")
+                page.select_option("#browse-state", "review")
+                page.wait_for_selector("#rows li")
+                page.wait_for_timeout(500)
+                camera.shoot(page, f"label-answers{place}")
+        with camera.page(address, NARROW, "dark") as page:
             page.wait_for_selector("#asked:not([hidden])")
             camera.shoot(page, "label-phone")
 

@@ -65,9 +65,8 @@ def values(material, features, measures, jobs, **plan):
     by_contender = {(one.model, one.settings): row for row, one in rows.items()}
     found = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        for record in run(
-            ExperimentPlan(tuple(rows.values()), measures, **plan), material, Path(folder) / "r.jsonl", jobs=jobs
-        ):
+        experiment = ExperimentPlan(tuple(rows.values()), measures, divides_copies=True, **plan)
+        for record in run(experiment, material, Path(folder) / "r.jsonl", jobs=jobs):
             row = by_contender[record.model, tuple(sorted(record.parameters.items()))]
             found[row, record.measure, record.train_size].append(100 * record.value)
     return found

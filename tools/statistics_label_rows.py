@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 from statistics_model_rows import UNUSUAL, Simulate, draw
-from statistics_rows import LONE, REPEATS, Collection, Row, mean_accuracies, record_of, split_results
+from statistics_rows import LONE, REPEATS, Collection, Row, mean_accuracies, record_of, split_results, two_sides
 
-from unnaive.base.types import Ids
+from unnaive.base.types import Ids, Sparse
 from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.label_errors import (
     ErrorEstimate,
+    LabelEvidence,
     estimate_errors,
     leave_one_out_evidence,
     out_of_fold_evidence,
@@ -36,7 +37,20 @@ from unnaive.evaluation.summaries import summarise
 from unnaive.text.counting import TextCounter
 
 POOL, NEW_TEXTS = 600, 1500  # texts to label, and new texts for the truth at most
-LABELS = (100, 200, 300)
+# numbers of labels at which `label` is measured, by people or by the kind of unusual texts, which one person labels
+LABELS: dict[int | str, tuple[int, ...]] = {1: (100, 200, 300), 2: (200,), 3: (300,), REPEATS: (200,), LONE: (200,)}
+MEMORY = Path("/dev/shm")  # noqa: S108 - the folder of a system whose files are in memory
+
+
+@lru_cache(maxsize=8)
+def evidence_of(data: Collection, seed: int, given: bytes, folding: int, unusual: str = "") -> LabelEvidence:
+    """What `audit` says of the documents of a draw with these labels (int64 as bytes); `folding` is its seed.
+
+    Rows that exchange labels where models do well or badly look at the same evidence first.
+    """
+    X, _, _, _ = draw(data, seed, unusual=unusual)
+    codes = np.frombuffer(given, np.int64)
+    return out_of_fold_evidence(X, codes, int(codes.max()) + 1, seed=folding)
 
 
 def error_interval(share: float, *, fast: bool, unusual: str = "") -> Simulate:
@@ -51,7 +65,7 @@ def error_interval(share: float, *, fast: bool, unusual: str = "") -> Simulate:
         if fast:
             evidence = leave_one_out_evidence(LeaveOneOut.of(X, given, len(classes)), seed=seed)
         else:
-            evidence = out_of_fold_evidence(X, given, len(classes), seed=seed)
+            evidence = evidence_of(data, seed, given.tobytes(), seed, unusual)
         found = estimate_errors(evidence)
         return float(wrong.sum() <= found.high)
 
@@ -66,18 +80,18 @@ def replaced_pair(recognised: bool) -> Simulate:
     """
 
     def simulate(data: Collection, seed: int) -> float:
-        X, codes, _, _ = draw(data, seed)
+        _, codes, _, _ = draw(data, seed)
         classes, codes = np.unique(codes, return_inverse=True)
         rng, sizes = np.random.default_rng([seed, 17]), np.bincount(codes)
         large = sizes >= len(codes) / 10
         if recognised:
-            wrong = out_of_fold_evidence(X, codes, len(classes), seed=seed + 1).disagrees
+            wrong = evidence_of(data, seed, codes.tobytes(), seed + 1).disagrees
             large &= np.bincount(codes, wrong) <= sizes / 2
         source = int(rng.choice(np.flatnonzero(large))) if large.any() else int(sizes.argmax())
         replaced = rng.permutation(np.flatnonzero(codes == source))[: min(len(codes) // 20, sizes[source] // 3)]
         given = codes.copy()
         given[replaced] = rng.choice(np.setdiff1d(np.arange(len(classes)), [source]))
-        found = estimate_errors(out_of_fold_evidence(X, given, len(classes), seed=seed))
+        found = estimate_errors(evidence_of(data, seed, given.tobytes(), seed))
         return float(len(replaced) <= found.high)
 
     return simulate
@@ -86,13 +100,13 @@ def replaced_pair(recognised: bool) -> Simulate:
 @lru_cache(maxsize=4)
 def replaced_in_hard(data: Collection, seed: int) -> tuple[int, ErrorEstimate]:
     """(how many labels were replaced, the estimate) if all of them are among the hardest 30 % of the texts."""
-    X, codes, _, _ = draw(data, seed)
+    _, codes, _, _ = draw(data, seed)
     classes, codes = np.unique(codes, return_inverse=True)
-    hardest = np.argsort(out_of_fold_evidence(X, codes, len(classes), seed=seed + 1).log_given)[: 3 * len(codes) // 10]
+    hardest = np.argsort(evidence_of(data, seed, codes.tobytes(), seed + 1).log_given)[: 3 * len(codes) // 10]
     rng, given = np.random.default_rng([seed, 18]), codes.copy()
     replaced = rng.permutation(hardest)[: len(codes) // 20]
     given[replaced] = (codes[replaced] + rng.integers(1, len(classes), len(replaced))) % len(classes)
-    return len(replaced), estimate_errors(out_of_fold_evidence(X, given, len(classes), seed=seed))
+    return len(replaced), estimate_errors(evidence_of(data, seed, given.tobytes(), seed))
 
 
 def hard_below_doubted(data: Collection, seed: int) -> float:
@@ -117,10 +131,11 @@ def leaking_column(data: Collection, seed: int) -> float:
     return float(bool(list(column_findings(found))))
 
 
-def texts_of(data: Collection, rows: Ids) -> list[str]:
+def words_of(X: Sparse) -> list[str]:
     """Documents as texts that are counted as they are: a word for each term."""
-    X = data.X[rows]
-    return [" ".join(f"w{t}" for t in X.indices[X.indptr[row] : X.indptr[row + 1]]) for row in range(len(rows))]
+    ends = X.indptr.tolist()
+    words = [f"w{term}" for term in X.indices.tolist()]
+    return [" ".join(words[start:end]) for start, end in pairwise(ends)]
 
 
 class Measured(NamedTuple):
@@ -135,16 +150,45 @@ class Measured(NamedTuple):
     accuracy: float
 
 
-@contextmanager
-def labelling(data: Collection, seed: int, n_people: int) -> Iterator[tuple[Labelling, Iterator[int]]]:
-    """A session of `label` over POOL texts, and an iterator that has the next text labelled correctly by its people.
+class TextsToLabel(NamedTuple):
+    """Texts to label with their right labels, and new texts with theirs."""
 
-    Questions, leases, texts that two people label and what the model learns are those of the command itself.
+    texts: list[str]
+    labels: list[tuple[str, ...]]
+    new: list[str]
+    truth: list[tuple[str, ...]]
+
+
+@lru_cache(maxsize=4)
+def texts_to_label(data: Collection, seed: int, unusual: str = "") -> TextsToLabel:
+    """POOL random texts to label, two thirds of a small collection, and new ones; `unusual` as in `two_sides`."""
+
+    def named(codes: Ids, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return [(names[code],) for code in codes]
+
+    if unusual:
+        sides = two_sides(data, seed, POOL, NEW_TEXTS, unusual=unusual)
+        old, new = words_of(sides.old), words_of(sides.new)
+        return TextsToLabel(old, named(sides.codes, sides.classes), new, named(sides.truth, sides.classes))
+    order = np.random.default_rng([seed, 15]).permutation(len(data.codes))
+    end = min(POOL, 2 * len(data.codes) // 3)
+    pool, rest = order[:end], order[end:][:NEW_TEXTS]
+    names = data.classes
+    return TextsToLabel(
+        words_of(data.X[pool]), named(data.codes[pool], names), words_of(data.X[rest]), named(data.codes[rest], names)
+    )
+
+
+@contextmanager
+def labelling(drawn: TextsToLabel, seed: int, n_people: int) -> Iterator[tuple[Labelling, Iterator[int]]]:
+    """A session of `label`, and an iterator that has the next text labelled correctly by its people.
+
+    Questions, leases, texts that two people label and what the model learns are those of the command itself. The record
+    is in memory where the system offers that, since a disk takes most of the time to make each answer durable.
     """
-    rows = shuffled_rows(data, seed)[: pool_size(data)]
-    classes = [data.classes[code] for code in np.unique(data.codes[rows])]
-    with TemporaryDirectory() as folder:
-        record = LabelRecord.create(Path(folder) / "labels.db", texts_of(data, rows), classes=classes)
+    classes = sorted({label for labels in drawn.labels for label in labels})
+    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        record = LabelRecord.create(Path(folder) / "labels.db", drawn.texts, classes=classes)
         session = Labelling(record, strategy=Strategy(seed=seed))
 
         def answers() -> Iterator[int]:
@@ -153,7 +197,7 @@ def labelling(data: Collection, seed: int, n_people: int) -> Iterator[tuple[Labe
                 shown = session.show(who)
                 if shown is None:
                     return
-                session.answer(who, shown.text, "label", [data.classes[data.codes[rows[shown.text]]]], shown.seen)
+                session.answer(who, shown.text, "label", drawn.labels[shown.text], shown.seen)
                 yield session.pool.n_labelled
 
         try:
@@ -162,29 +206,19 @@ def labelling(data: Collection, seed: int, n_people: int) -> Iterator[tuple[Labe
             record.close()
 
 
-def shuffled_rows(data: Collection, seed: int) -> Ids:
-    """The documents in random order: those of the pool first, then new ones."""
-    return np.random.default_rng([seed, 15]).permutation(len(data.codes))
-
-
-def pool_size(data: Collection) -> int:
-    """The number of texts to label: two thirds of a small collection."""
-    return min(POOL, 2 * len(data.codes) // 3)
-
-
 @lru_cache(maxsize=4)
-def labelled_by(data: Collection, seed: int, n_people: int) -> dict[int, Measured]:
-    """What `label` says at LABELS labels of its own choice, and the truth on new texts."""
-    new = shuffled_rows(data, seed)[pool_size(data) :][:NEW_TEXTS]
-    texts, truth = texts_of(data, new), [(data.classes[code],) for code in data.codes[new]]
-    measured: dict[int, Measured] = {}
-    with labelling(data, seed, n_people) as (session, answers):
+def labelled_by(data: Collection, seed: int, n_people: int, unusual: str = "") -> dict[int, Measured]:
+    """What `label` says at numbers of labels of its own choice, those that have a row, and the truth on new texts."""
+    drawn = texts_to_label(data, seed, unusual)
+    wanted, measured = LABELS[unusual or n_people], {}
+    with labelling(drawn, seed, n_people) as (session, answers):
         for n_labels in answers:
-            if n_labels in LABELS and n_labels not in measured:
+            if n_labels in wanted and n_labels not in measured:
                 _, low, high = running_accuracy(session.learner, session.sample()).interval
-                right = np.mean([one == other for one, other in zip(label_new(session, texts), truth, strict=True)])
+                found = label_new(session, drawn.new)
+                right = np.mean([one == other for one, other in zip(found, drawn.truth, strict=True)])
                 measured[n_labels] = Measured(low, high, float(right))
-            if n_labels >= max(LABELS):
+            if n_labels >= max(wanted):
                 break
     return measured
 
@@ -199,11 +233,11 @@ def label_new(session: Labelling, texts: Sequence[str]) -> list[tuple[str, ...]]
     return session.learner.decide(model.classes, model.scores(pool.weighted(X)))
 
 
-def label_interval(n_labels: int, n_people: int) -> Simulate:
+def label_interval(n_labels: int, n_people: int, unusual: str = "") -> Simulate:
     """Whether the interval of `label` contains the accuracy of its model on new texts."""
 
     def simulate(data: Collection, seed: int) -> float | None:
-        found = labelled_by(data, seed, n_people).get(n_labels)
+        found = labelled_by(data, seed, n_people, unusual).get(n_labels)
         return None if found is None else float(found.low <= found.accuracy <= found.high)
 
     return simulate
@@ -214,14 +248,13 @@ def stop_holds(data: Collection, seed: int) -> float | None:
 
     None if it does not say so within 350 labels.
     """
-    codes = data.codes[shuffled_rows(data, seed)[: pool_size(data)]]
-    truth = [(data.classes[code],) for code in codes]
+    drawn = texts_to_label(data, seed)
 
     def accuracy(session: Labelling) -> float:
         found = session.learner.predicted_labels()
-        return float(np.mean([one == other for one, other in zip(found, truth, strict=True)]))
+        return float(np.mean([one == other for one, other in zip(found, drawn.labels, strict=True)]))
 
-    with labelling(data, seed, 1) as (session, answers):
+    with labelling(drawn, seed, 1) as (session, answers):
         stability, before = Stability(), None
         for n_labels in answers:
             if n_labels % 10 == 0:
@@ -287,6 +320,10 @@ LABEL_ROWS = (
     Row("label-one-300", LABEL, "300 labels of one person", "at least", 0.95, label_interval(300, 1)),
     Row("label-two-200", LABEL, "200 labels of two people", "at least", 0.95, label_interval(200, 2)),
     Row("label-three-300", LABEL, "300 labels of three people", "at least", 0.95, label_interval(300, 3)),
+    Row("label-repeats", LABEL, f"200 labels of one person, {UNUSUAL[REPEATS]}", "at least", 0.95,
+        label_interval(200, 1, REPEATS)),
+    Row("label-lone", LABEL, f"200 labels of one person, {UNUSUAL[LONE]}", "at least", 0.95,
+        label_interval(200, 1, LONE)),
     Row("label-stop-asked", STOP, "one person", "at least", 0.95, stop_holds),
     Row("outlook", OUTLOOK, "200 answers that follow a curve", "at least", 0.8, outlook_interval),
     Row("mean-5", MEAN, "5 splits", "at least", 0.95, mean_interval(5)),

@@ -174,7 +174,7 @@ def _with_phrases(X: Sparse, codes: Ids, n_old: int, rng: np.random.Generator) -
 
 @lru_cache(maxsize=KEPT)
 def shares_of(sides: TwoSides, seed: int) -> tuple[ClassShare, ...]:
-    """The shares of the classes among the new documents, as `audit --against` prints them."""
+    """The shares of the classes among the new documents, as `audit --new-data` prints them."""
     return class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
 
 
@@ -211,7 +211,7 @@ def any_changed(n: int, **how: object) -> Callable[[Collection, int], float | No
 
 
 def drift_alarm(n_old: int, n_new: int, **how: object) -> Callable[[Collection, int], float]:
-    """Whether `audit --against` says that the texts differ."""
+    """Whether `audit --new-data` says that the texts differ."""
 
     def simulate(data: Collection, seed: int) -> float:
         sides = two_sides(data, seed, n_old, n_new, **how)  # type: ignore[arg-type]
@@ -381,12 +381,12 @@ def equal_models_differ(data: Collection, seed: int) -> float | None:
     return float(mcnemar(right[0][:300], right[1][:300]).significant())
 
 
-INTERVALS = "audit --against: the 95 % interval contains the class share among the new texts"
-CHANGED = "audit --against: if nothing changed, at most 5 % of audits report a changed class"
-DIFFER = "audit --against: for texts of one source, at most 5 % of audits report a difference"
-POWER = "audit --against: how often a difference is found"
-AREA = "audit --against: the 95 % interval of the AUC contains .5 if nothing differs"
-TERMS = "audit --against: if nothing changed, at most 5 % of audits list a term"
+INTERVALS = "audit --new-data: the 95 % interval contains the class share among the new texts"
+CHANGED = "audit --new-data: if nothing changed, at most 5 % of audits report a changed class"
+DIFFER = "audit --new-data: for texts of one source, at most 5 % of audits report a difference"
+POWER = "audit --new-data: how often a difference is found"
+AREA = "audit --new-data: the 95 % interval of the AUC contains .5 if nothing differs"
+TERMS = "audit --new-data: if nothing changed, at most 5 % of audits list a term"
 COMPARE = "compare: equally good methods are reported as different in at most 5 % of comparisons"
 MCNEMAR = "compare, column McNemar: equally good trained models have p < .05 in at most 5 % of comparisons"
 

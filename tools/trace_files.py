@@ -2,12 +2,12 @@
 
 python tools/trace_files.py [--tree] [CHECKOUT] [-- COMMAND…]
 
-By default four commands on the built-in tickets: train -m multinomial, train, predict, evaluate --html. Each runs twice
-in one process, and the second run is traced (sys.setprofile: calls and returns of Python functions, in all threads),
-so that no import is. A package is a folder directly under unnaive/, after MOVED: two layouts are compared by one map of
-packages, so that a file that only moved changes nothing. A module at the root is a package by itself. A switch is a
-call or a return after which control is in another package than before, in the same thread; functions of other
-libraries in between do not count. --tree also lists the files passed by package.
+By default four commands on the built-in tickets: train -m multinomial, train, predict, evaluate --report. Each runs
+twice in one process, and the second run is traced (sys.setprofile: calls and returns of Python functions, in all
+threads), so that no import is. A package is a folder directly under unnaive/, after MOVED: two layouts are compared by
+one map of packages, so that a file that only moved changes nothing. A module at the root is a package by itself. A
+switch is a call or a return after which control is in another package than before, in the same thread; functions of
+other libraries in between do not count. --tree also lists the files passed by package.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMMANDS = (
     "train train.csv --label queue -m multinomial -o multinomial.model",
     "train train.csv --label queue -o auto.model",
     "predict multinomial.model train.csv -o predicted.csv",
-    "evaluate multinomial.model test.csv --html report.html",
+    "evaluate multinomial.model test.csv --report report.html",
 )
 # beginnings of paths in 0.3 and the package that their content belongs to now
 MOVED = (
@@ -156,7 +156,7 @@ def main(arguments: list[str]) -> int:
     python = str(checkout / ".venv" / "bin" / "python")
     more = [*(["--tree"] if tree else []), *(["--", *given] if given else [])]
     with tempfile.TemporaryDirectory() as scratch:
-        tour = [python, "-m", "unnaive", "demo", "--keep", scratch]
+        tour = [python, "-m", "unnaive", "demo", "-o", scratch]
         subprocess.run(tour, check=True, stdout=subprocess.DEVNULL)
         return subprocess.run([python, __file__, "--inside", *more], cwd=scratch).returncode
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import evaluate as evaluate
     from unnaive.evaluation.evaluation_report import report as report
     from unnaive.evaluation.experiments import compare as compare
+    from unnaive.interop.vectorizers.vectorizers import CountVectorizer as CountVectorizer
+    from unnaive.interop.vectorizers.vectorizers import HashingVectorizer as HashingVectorizer
+    from unnaive.interop.vectorizers.vectorizers import TfidfVectorizer as TfidfVectorizer
     from unnaive.learning.decisions import Argmax as Argmax
     from unnaive.learning.decisions import Proportional as Proportional
     from unnaive.learning.decisions import Thresholds as Thresholds
@@ -101,6 +104,9 @@ _HOMES = {
     "plot_file": "unnaive.workflows.plot",
     **dict.fromkeys(("update_file", "forget_file", "merge_files", "remake_file"), "unnaive.workflows.change"),
     "write_tickets": "unnaive.workflows.write_tickets",
+    **dict.fromkeys(
+        ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer"), "unnaive.interop.vectorizers.vectorizers"
+    ),
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(
         ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "PluginError", "UnnaiveWarning"),

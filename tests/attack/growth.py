@@ -41,7 +41,7 @@ SMALLEST, MOST = 500, 1 << 17  # sizes at which the search for the smallest begi
 PATIENCE = 60  # processor seconds after which a size is given up
 
 MAIL = {"message": "subject-body"}
-HTML = {"html": True}
+HTML = {"strip_html": True}
 
 
 class TookTooLong(Exception):

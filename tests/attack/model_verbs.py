@@ -69,7 +69,7 @@ def verbs(fitted, path, seed):
     yield "terms", lambda: [fitted.strongest_terms(one, 3) for one in fitted.classes[:5]]
     if fitted.probabilistic:
         yield "predict_proba", lambda: check_probabilities(fitted, fitted.predict_proba(NEW))
-        yield "predict_set", lambda: fitted.predict_set(NEW, 0.8, by_class=seed % 3 == 0)
+        yield "predict_label_set", lambda: fitted.predict_label_set(NEW, 0.8, by_class=seed % 3 == 0)
     yield "evaluate", lambda: evaluate(fitted, TEXTS[:3], [label] * 3).measures
     yield "inspect", lambda: inspect(fitted, path)
     yield "save", lambda: save_twice(fitted, path)

@@ -19,7 +19,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData
 from unnaive.base.open_files import hash_file
 from unnaive.classifier.model_file import save
-from unnaive.classifier.receipt_checks import check_against, check_forgotten, check_receipts, order_receipts
+from unnaive.classifier.receipt_checks import check_forgotten, check_receipts, check_remaining, order_receipts
 from unnaive.classifier.receipt_schema import read_receipt
 from unnaive.classifier.receipts import complete_receipt, make_receipt, register_documents, unlock_register
 
@@ -67,7 +67,7 @@ class Case:
         found = check_receipts(self.fitted, receipts, self.sha256, signer=self.signer, key=self.key)
         found.append(check_forgotten(receipts, *split(STEPS[0] + STEPS[1]), self.key))
         if all(one.holds is not False for one in found):
-            found += check_against(self.fitted, receipts, *split(LEFT), self.key)
+            found += check_remaining(self.fitted, receipts, *split(LEFT), self.key)
         return found
 
 

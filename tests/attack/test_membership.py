@@ -38,5 +38,5 @@ def test_the_attack_finds_members_that_were_not_forgotten(name):
 @pytest.mark.slow
 def test_a_choice_that_was_kept_gives_them_away():
     members = draw_members(3)
-    kept = [membership.forgotten_file("auto", half, keep_choice=True) for half in (members, ~members)]
+    kept = [membership.forgotten_file("auto", half, search="keep") for half in (members, ~members)]
     assert model_hash(kept[0].fitted_) != model_hash(kept[1].fitted_)

@@ -32,7 +32,7 @@ def random_rule(rng):
         stopwords=rng.choice([None, None, "tr", ("words", "aa", "ılık", "x" * 7)]),
         stem=rng.choice([None, None, None, "porter"]),
         ngrams=rng.choice([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (1, 8)]),
-        html=rng.random() < 0.1,
+        strip_html=rng.random() < 0.1,
         message=rng.choice([None, None, None, "whole", "body", "subject-body", "from-subject-body"]),
     )
 

@@ -197,7 +197,7 @@ def attack_readers(folder, seconds, n_readers=16):
         thread.start()
     writes = 0
     while time.monotonic() < end:
-        model.partial_fit(["tick apple pie"], ["food"], grow=True)
+        model.partial_fit(["tick apple pie"], ["food"], new_classes=True)
         model.save(path)
         model.forget(["tick apple pie"], ["food"])
         update_model_file(path, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(*MORE).fitted_)

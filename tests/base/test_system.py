@@ -49,14 +49,15 @@ def may_use_any(source):
 
 
 @pytest.mark.slow
-def test_one_module_alone_asks_for_what_only_some_systems_have():
+def test_two_modules_alone_ask_for_what_only_some_systems_have():
     found = {
         path.relative_to(SOURCE).as_posix(): uses
         for path in SOURCE.rglob("*.py")
         if may_use_any(source := path.read_text(encoding="utf-8")) and (uses := set(special_uses(ast.parse(source))))
     }
-    assert set(found) == {"base/system.py"}
-    assert {"fcntl", "msvcrt", "termios", "mmap"} <= found["base/system.py"]
+    assert set(found) == {"base/system.py", "base/system_memory.py"}
+    assert {"fcntl", "msvcrt", "termios"} <= found["base/system.py"]
+    assert "mmap" in found["base/system_memory.py"]
 
 
 class OtherLocks:

@@ -74,7 +74,7 @@ class TestLaws:
         whole = TextClassifier(name, **options).fit(TEXTS, LABELS)
         parts = TextClassifier(name, **options)
         for rows in np.array_split(np.random.default_rng(5).permutation(len(TEXTS)), 7):
-            parts.partial_fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows], grow=True)
+            parts.partial_fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows], new_classes=True)
         same(parts, whole)
 
     def test_forgotten_is_never_seen_bit_for_bit(self, name, options):
@@ -208,11 +208,12 @@ def test_weights_are_repetitions():
 def test_an_unseen_class_needs_leave():
     model = TextClassifier("multinomial").fit(["ball", "vote"], ["sport", "politics"])
     with pytest.raises(
-        BadData, match=r"class 'food' is not among the 2 .*\(politics, sport\); pass grow=True, or --grow, to add it"
+        BadData,
+        match=r"class 'food' is not .*\(politics, sport\); pass new_classes=True, or --new-classes, to add it",
     ):
         model.partial_fit(["soup"], ["food"])
     assert model.classes_.tolist() == ["politics", "sport"]
-    assert model.partial_fit(["soup"], ["food"], grow=True).predict(["soup"]) == ["food"]
+    assert model.partial_fit(["soup"], ["food"], new_classes=True).predict(["soup"]) == ["food"]
 
 
 def test_classes_may_be_named_in_advance():
@@ -282,11 +283,11 @@ def test_a_tuned_decision_of_counts_alone_does_not_outlive_a_change():
     sets = [(label,) for label in LABELS]
     model = TextClassifier("multinomial", decision="scut", documents_limit=0).fit(TEXTS, sets)
     with pytest.warns(UnnaiveWarning, match="the tuned decision and the held-out scores are lost"):
-        model.partial_fit(["a painting"], [("art",)], grow=True)
+        model.partial_fit(["a painting"], [("art",)], new_classes=True)
     assert len(model.fitted_.decision.values) == 4
     kept = TextClassifier("multinomial", decision="scut").fit(TEXTS, sets)
     whole = TextClassifier("multinomial", decision="scut").fit([*TEXTS, "a painting"], [*sets, ("art",)])
-    kept.partial_fit(["a painting"], [("art",)], grow=True)
+    kept.partial_fit(["a painting"], [("art",)], new_classes=True)
     assert kept.fitted_.decision == whole.fitted_.decision
 
 

@@ -180,7 +180,7 @@ def test_what_was_tuned_is_tuned_for_the_smaller_model(tickets):
         assert small.bytes == file_size(small.fitted, frozen=True) <= limit
         assert small.fitted.conformal.overall.n == len(train)
         assert small.fitted.calibration.value != model.fitted_.calibration.value
-        sets = TextClassifier.from_fitted(small.fitted).predict_set(test)
+        sets = TextClassifier.from_fitted(small.fitted).predict_label_set(test)
         assert np.mean([label in one for one, label in zip(sets, truth, strict=True)]) == pytest.approx(0.9, abs=0.05)
 
 

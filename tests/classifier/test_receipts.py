@@ -52,7 +52,7 @@ def test_what_is_forgotten_can_be_shown(folder, capsys, keyed, registered):
     assert run(f"train all.csv -m multinomial -o m.model{' --register' if registered else ''}{train_key}") == 0
     assert run(f"forget m.model gone.csv --receipt r.json{keyed}") == 0
     capsys.readouterr()
-    assert run(f"verify m.model --receipt r.json --against rest.csv{keyed}") == 0
+    assert run(f"verify m.model --receipt r.json --remaining rest.csv{keyed}") == 0
     shown = capsys.readouterr().out
     assert "yes         bytes      the file is equal to that of such a model, tuned and chosen again, byte" in shown
     assert "NO" not in shown
@@ -76,13 +76,13 @@ def test_models_that_keep_documents_show_what_they_forgot_too(folder, capsys, mo
     capsys.readouterr()
     assert run("forget m.model gone.csv --receipt r.json") == 0
     assert "now has 15 documents (was 17), 3 classes, " in capsys.readouterr().out
-    assert run("verify m.model --receipt r.json --against rest.csv") == 0
+    assert run("verify m.model --receipt r.json --remaining rest.csv") == 0
     shown = capsys.readouterr().out
     assert "all counted documents equal those of a model trained on the data" in shown
     assert "the file is equal to that of such a model, tuned and chosen again, byte for byte" in shown
     assert Path("m.model").read_bytes() == Path("rest.model").read_bytes()
     assert "counted documents" in json.loads(Path("r.json").read_text())["statement"]
-    assert run("verify m.model --receipt r.json --against all.csv") == 1
+    assert run("verify m.model --receipt r.json --remaining all.csv") == 1
     assert run("update m.model gone.csv") == 0
     assert Path("m.model").read_bytes() == before
 
@@ -91,9 +91,9 @@ def test_a_model_that_is_not_the_one_of_the_receipt(folder, capsys):
     run("train all.csv -m multinomial -o m.model")
     run("forget m.model gone.csv --receipt r.json -o after.model")
     assert run("verify m.model --receipt r.json") == 1
-    assert run("verify after.model --receipt r.json --against all.csv") == 1
+    assert run("verify after.model --receipt r.json --remaining all.csv") == 1
     assert "2 of the forgotten documents are in the data" in capsys.readouterr().out
-    assert run("verify after.model --receipt r.json --against rest.csv --json") == 0
+    assert run("verify after.model --receipt r.json --remaining rest.csv --json") == 0
 
 
 def test_a_register_refuses_what_was_never_learnt_and_what_is_forgotten_already(folder, capsys):
@@ -273,7 +273,7 @@ def test_nothing_is_verified_where_nothing_shows_that_the_documents_are_gone(fol
         assert json.loads(capsys.readouterr().out)["verified"] is None
     assert run("verify m.model --receipt forged.json") == 0
     assert "no check shows that the documents are gone" in capsys.readouterr().out
-    assert run("verify m.model --receipt r.json --against rest.csv --json") == 0
+    assert run("verify m.model --receipt r.json --remaining rest.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["verified"] is True
 
 
@@ -369,17 +369,17 @@ def test_documents_that_were_learnt_twice_are_counted_twice(folder, capsys):
     assert run("forget m.model twice.csv --receipt r.json") == 0
     receipt = json.loads(Path("r.json").read_text())
     assert list(receipt["repeated"].values()) == [2]
-    assert run("verify m.model --receipt r.json --forgotten twice.csv --against all.csv") == 1
+    assert run("verify m.model --receipt r.json --forgotten twice.csv --remaining all.csv") == 1
     assert "1 of the forgotten documents is in the data" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_a_choice_that_was_kept_is_told_everywhere(folder, capsys):
     run("train all.csv -o m.model --budget fast")
-    assert run("forget m.model gone.csv --keep-choice --receipt kept.json -o kept.model") == 0
+    assert run("forget m.model gone.csv --search keep --receipt kept.json -o kept.model") == 0
     assert "the selected models, chosen on 17 documents, were kept" in capsys.readouterr().out
     assert json.loads(Path("kept.json").read_text())["kept_from_before"] == ["choice of models"]
-    assert run("verify kept.model --receipt kept.json --against rest.csv") == 0
+    assert run("verify kept.model --receipt kept.json --remaining rest.csv") == 0
     shown = capsys.readouterr().out
     assert "the file is equal to that of such a model, with its kept choice of models, byte for byte" in shown
     assert "not checked choice     that the choice of models does not depend on the documents" in shown
@@ -395,4 +395,4 @@ def test_a_choice_that_was_kept_is_told_everywhere(folder, capsys):
     assert run("train rest.csv -o rest.model --budget fast") == 0
     assert Path("m.model").read_bytes() == Path("rest.model").read_bytes()
     assert run("train all.csv -m nbsvm -o n.model") == 0
-    assert run("forget n.model gone.csv --keep-choice") == 2
+    assert run("forget n.model gone.csv --search keep") == 2

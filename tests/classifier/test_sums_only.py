@@ -1,4 +1,4 @@
-"""Models of sums are trained on rows whose terms are in any order; everything else on ordered rows."""
+"""Models of sums are trained without rows where texts have one label each; everything else on ordered rows."""
 
 import copy
 import pickle
@@ -16,6 +16,7 @@ from unnaive.text.tokens import TokenRule
 RNG = np.random.default_rng(0)
 TEXTS = [" ".join(f"w{n}" for n in RNG.geometric(0.02, 40)) for _ in range(120)]
 LABELS = [f"c{n % 3}" for n in range(120)]
+COSTS = {f"c{true}": {f"c{label}": float(9 * abs(true - label)) for label in range(3)} for true in range(3)}
 
 
 @pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"class_weight": "balanced"}, {"calibrate": True}])
@@ -31,9 +32,24 @@ def test_the_model_is_the_same_as_with_ordered_rows(options):
 
 def test_rows_are_ordered_where_a_document_may_have_several_labels():
     labels = [[f"c{n % 3}", "c1"] for n in range(120)]
-    for targets, ordered in ((labels, True), (LABELS, False)):
-        X = TrainingData.of_texts(TEXTS, targets, TokenRule(), sums_only=True).rows.X
-        assert bool(X.has_sorted_indices) == ordered
+    X = TrainingData.of_texts(TEXTS, labels, TokenRule(), sums_only=True).rows.X
+    assert bool(X.has_sorted_indices)
+
+
+@pytest.mark.parametrize("weight", [None, np.full(120, 2.0)])
+def test_rows_are_kept_only_for_weights(weight):
+    data = TrainingData.of_texts(TEXTS, LABELS, TokenRule(), sample_weight=weight, sums_only=True)
+    assert (data.rows is None) == (weight is None and BACKEND == "native")
+    assert data.n_docs == 120
+    assert data.n_terms == len(data.counts().vocabulary)
+
+
+@pytest.mark.parametrize("optimise", ["accuracy", "macro-f1", COSTS])
+def test_decisions_for_costs_and_measures_are_those_of_ordered_rows(optimise):
+    classifier = TextClassifier("multinomial", optimise=optimise)
+    expected = train(TrainingData.of_texts(TEXTS, LABELS, classifier.token_rule), classifier.spec())
+    assert list(classifier.fit(TEXTS, LABELS).predict(TEXTS)) == list(expected.predict(TEXTS))
+    assert type(classifier.fitted_.decision) is type(expected.decision)
 
 
 @pytest.mark.skipif(BACKEND != "native", reason="the kernel is not built")

@@ -50,7 +50,7 @@ def test_readers_see_one_version_while_classes_come_and_go():
         assert model.predict_proba(["ball game"]).sum() == pytest.approx(1)
 
     def write():
-        model.partial_fit(["apple pie"], ["food"], grow=True)
+        model.partial_fit(["apple pie"], ["food"], new_classes=True)
         model.forget(["apple pie"], ["food"])
 
     problems, reads = run_readers(read, write, seconds=8.0)
@@ -69,7 +69,7 @@ def test_estimators_too():
         assert model.predict(X).tolist() == expected
 
     def write():
-        model.partial_fit(np.eye(6, dtype=int)[:1], [0], grow=True)
+        model.partial_fit(np.eye(6, dtype=int)[:1], [0], new_classes=True)
         model.fit(X, y)
 
     problems, _ = run_readers(read, write)

@@ -95,7 +95,7 @@ def test_the_estimates_hold_where_short_texts_repeat(settings):
     learnt, new = random.choice(80, 1500, p=share), random.choice(80, 1500, p=share)
     model = TextClassifier(**settings).fit(names[learnt].tolist(), classes[learnt].tolist())
     right = (model.predict(names[new].tolist()) == classes[new]).mean()
-    sets = model.predict_set(names[new].tolist(), 0.9)
+    sets = model.predict_label_set(names[new].tolist(), 0.9)
     covered = np.mean([truth in labels for truth, labels in zip(classes[new], sets, strict=True)])
     assert covered > 0.87  # nine in ten are promised; three standard errors are .023
     assert np.mean([len(labels) for labels in sets]) < 1.2

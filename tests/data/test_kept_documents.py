@@ -322,14 +322,14 @@ def test_auto_holds_to_its_choice_byte_for_byte(tmp_path):
     more = TEXTS, [*LABELS[:12], "weather", "weather", "weather"]
     TextClassifier("auto").fit(texts, labels).save(tmp_path / "m.model")
     before = (tmp_path / "m.model").read_bytes()
-    updated = TextClassifier.load(tmp_path / "m.model").partial_fit(*more, grow=True)
+    updated = TextClassifier.load(tmp_path / "m.model").partial_fit(*more, new_classes=True)
     updated.save(tmp_path / "more.model")
     assert updated.classes_.tolist() == ["food", "politics", "sport", "weather"]
     loaded = TextClassifier.load(tmp_path / "m.model")
     for row in (14, 3):
-        loaded.partial_fit(more[0][row:], more[1][row:], grow=True)
+        loaded.partial_fit(more[0][row:], more[1][row:], new_classes=True)
         more = more[0][:row], more[1][:row]
-    loaded.partial_fit(*more, grow=True).save(tmp_path / "other.model")
+    loaded.partial_fit(*more, new_classes=True).save(tmp_path / "other.model")
     assert (tmp_path / "other.model").read_bytes() == (tmp_path / "more.model").read_bytes()
     loaded.forget(TEXTS, [*LABELS[:12], "weather", "weather", "weather"]).save(tmp_path / "less.model")
     assert (tmp_path / "less.model").read_bytes() == before

@@ -149,17 +149,28 @@ def test_a_cell_that_is_given_twice_is_one_label():
     assert Y.nnz == 3  # the caller's matrix is as it was
 
 
-@pytest.mark.parametrize("n_docs", [19, 20])
-def test_weights_that_sum_to_one_are_told(n_docs):
-    """Divided by their sum, all documents together weigh one; `auto` fell from .927 to .764 on the tickets."""
+@pytest.mark.parametrize(
+    ("n_docs", "share", "told"),
+    [(19, 1 / 19, ""), (20, 1 / 20, "20 documents sum to 1, so models smooth and regularise as for a single document"),
+     (600, 0.01, "600 documents sum to 6, so models smooth and regularise as for 6 documents"), (600, 0.2, "")],
+)  # fmt: skip
+def test_weights_far_below_one_are_told(n_docs, share, told):
+    """With 1/100 each `auto` fell from .898 to .516 on the tickets, without a word."""
     X, y = np.eye(n_docs, dtype=int), [row % 2 for row in range(n_docs)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MultinomialNB().fit(X, y, sample_weight=np.full(n_docs, 1 / n_docs))
-        MultinomialNB().fit(X, y, sample_weight=np.full(n_docs, 2 / n_docs))
-    told = [str(warning.message) for warning in caught]
-    expected = "the sample weights of 20 documents sum to 1, so they count as one document together; multiply them by "
-    assert told == [expected + "the number of documents"] * (n_docs == 20)
+        MultinomialNB().fit(X, y, sample_weight=np.full(n_docs, share))
+    mean = f"; divide the weights by their mean, {share:.3g}, unless that is meant"
+    assert [str(warning.message) for warning in caught] == ["the sample weights of " + told + mean] * bool(told)
+
+
+def test_weights_of_zero_and_soft_labels_are_not_small():
+    """Soft labels of 25 classes have a mean weight of .04, but each text counts once."""
+    X, y = np.repeat(np.eye(40, dtype=int), 25, axis=0), np.tile(np.arange(25), 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultinomialNB().fit(X, y, sample_weight=np.full(1000, 0.04))
+        MultinomialNB().fit(X, y, sample_weight=np.arange(1000) % 10 == 0)
 
 
 def test_generators_are_read_once():

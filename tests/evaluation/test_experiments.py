@@ -142,6 +142,20 @@ def test_new_measures_and_models_are_added_to_a_file(tmp_path):
     assert len(path.read_text().splitlines()) == 48
 
 
+@pytest.mark.parametrize("way", [{"folds": 5, "train_sizes": ()}, {"splits": 3, "train_sizes": (70.0,)}])
+def test_copies_of_training_documents_are_not_test_documents(way):
+    """900 texts, each of 300 three times, with labels that say nothing: accuracy is that of guessing (.25)."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(f"w{term}" for term in random.integers(0, 400, 12)) for _ in range(300)] * 3
+    labels = [(str(label),) for label in random.integers(0, 4, 300)] * 3
+    data = Material.of(Corpus(texts, labels, name="copies"), TokenRule())
+    contenders = (Contender("multinomial"), Contender("nbsvm"))
+    plan = ExperimentPlan(contenders, ("accuracy",), **way)
+    assert max(record.value for record in run(plan, data)) < 0.45
+    divided = run(ExperimentPlan(contenders, ("accuracy",), divides_copies=True, **way), data)
+    assert min(record.value for record in divided) > 0.65
+
+
 def test_records_of_other_data_are_not_taken_for_these(tmp_path):
     path = tmp_path / "run.jsonl"
     first, second = run(plan(), material(0), path), run(plan(), material(1), path)
@@ -304,7 +318,7 @@ def test_multilabel_figures_equal_those_of_text_classifier(model, select):
 
 @pytest.mark.parametrize("size", [20, 100, 500])
 def test_selected_terms_equal_those_of_text_classifier(size):
-    """compare --vocabulary N and train --select N keep the same terms, though they count them in another order."""
+    """compare --vocabulary N and train --set select=N keep the same terms, though they count them in another order."""
     corpus = load_tickets()
     data = Material.of(corpus, TokenRule())
     plan = ExperimentPlan((Contender("multinomial"),), ("accuracy",), vocabularies=(size,))

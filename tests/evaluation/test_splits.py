@@ -69,6 +69,34 @@ def test_folds_cover_everything_once():
     assert all((part < 10).sum() == 2 for part in parts)
 
 
+@given(st.lists(st.integers(0, 9), min_size=4, max_size=40), st.integers(0, 3))
+def test_documents_of_a_group_are_on_one_side(groups, seed):
+    group = np.array(groups)
+    Y = csr_array(np.eye(2, dtype=np.int64)[group % 2])
+    sides = [stratified_split(Y, share, seed=seed, group=group)[0] for share in (0.3, 0.7)]
+    assert set(sides[0]) <= set(sides[1])
+    for train in sides:
+        assert set(group[train]).isdisjoint(np.delete(group, train))
+    n_groups = len(set(groups))
+    if n_groups >= 2:
+        tests = [test for _, test in fold_splits(Y, 2, seed=seed, group=group)]
+        assert set(group[tests[0]]).isdisjoint(group[tests[1]])
+        assert sorted(np.concatenate(tests)) == list(range(len(groups)))
+
+
+def test_without_copies_splits_are_the_same_with_groups():
+    Y = one_label([9, 4, 7])
+    for one, other in zip(fold_splits(Y, 3, seed=2), fold_splits(Y, 3, seed=2, group=np.arange(20)), strict=True):
+        assert one[1].tolist() == other[1].tolist()
+    train = stratified_split(Y, 0.6, seed=2)[0]
+    assert train.tolist() == stratified_split(Y, 0.6, seed=2, group=np.arange(20)[::-1])[0].tolist()
+
+
+def test_more_folds_than_documents_that_are_no_copies():
+    with pytest.raises(BadData, match="6 documents cannot be split into 5 folds, since copies share a fold and"):
+        list(fold_splits(one_label([4, 2]), 5, seed=0, group=np.array([0, 0, 1, 1, 2, 2])))
+
+
 def test_a_fixed_split_needs_both_parts():
     assert [rows.tolist() for rows in fixed_split(np.array(["test", "train", "other"]))] == [[1], [0]]
     with pytest.raises(BadData, match="the parts dev, train, not train and test; rename them"):

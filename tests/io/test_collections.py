@@ -331,12 +331,15 @@ def test_real_reuters():
         "modapte-90-literal": {"train": 7769, "test": 3019},
         "modapte-90-all-literal": {"train": 9603, "test": 3299},
         "modapte-115-literal": {"train": 9603, "test": 3299},
+        "modapte-title": {"train": 9603, "test": 3299},
+        "modapte-body": {"train": 9603, "test": 3299},
     }
     classes = {view: len(corpus.classes) for view, corpus in views.items()}
     assert classes == {
         "modapte": 118, "modapte-90": 90, "modapte-90-all": 90, "modapte-115": 115, "modapte-top10": 10,
         "modlewis": 118, "r8": 8, "r52": 52, "all": 120,
         "modapte-90-literal": 90, "modapte-90-all-literal": 90, "modapte-115-literal": 115,
+        "modapte-title": 118, "modapte-body": 118,
     }  # fmt: skip
     sizes = views["modapte-90"].part("test").class_sizes()
     assert {name: sizes[name] for name in ("earn", "acq", "money-fx", "trade", "corn")} == {

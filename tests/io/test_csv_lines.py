@@ -44,8 +44,9 @@ def test_broken_columns_are_refused():
             native.csv_lines([(blob, ends), (blob, bad)], 44)
 
 
-@pytest.mark.parametrize("options", [[], ["--unknown", "none"], ["--reject-below", "0.9"], ["--no-keep-columns"],
-                                     ["--unknown", "none", "--reject-below", "0.99"]])  # fmt: skip
+@pytest.mark.parametrize("options", [[], ["--undecided", "none"], ["--min-probability", "0.9"], ["--set",
+"keep-columns=false"],
+                                     ["--undecided", "none", "--min-probability", "0.99"]])  # fmt: skip
 @pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "stdout"])
 @pytest.mark.slow
 def test_columns_give_what_records_give(run, tmp_path, monkeypatch, options, kind):
@@ -77,7 +78,7 @@ def test_columns_give_what_records_give(run, tmp_path, monkeypatch, options, kin
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("options", [[], ["--reject-below", "0.9999998"], ["--unknown", "none"]])
+@pytest.mark.parametrize("options", [[], ["--min-probability", "0.9999998"], ["--undecided", "none"]])
 @pytest.mark.parametrize("calibrate", [[], ["--calibrate", "temperature"]])
 @pytest.mark.slow
 def test_probabilities_of_clear_leads_are_written_as_exact_ones_are(run, tmp_path, monkeypatch, options, calibrate):
@@ -108,7 +109,7 @@ def test_probabilities_of_clear_leads_are_written_as_exact_ones_are(run, tmp_pat
     assert outputs == outputs[:1] * 4
     assert clear[-1] == 0
     if native is not None:
-        assert (min(clear[:3]) > 100) == ("--reject-below" not in options)
+        assert (min(clear[:3]) > 100) == ("--min-probability" not in options)
 
 
 def test_a_disk_that_is_full_is_told_and_leaves_nothing(run, tmp_path, monkeypatch):

@@ -50,7 +50,7 @@ def test_a_stray_quote_costs_one_row_and_its_line_is_named(tmp_path, column):
     assert str(refused.value) == (
         f"line 500 of {path} opens a quote that is closed on line {closed}, and the lines below are "
         "complete rows; repair it, "
-        "or leave such rows out with --skip-bad"
+        "or leave such rows out with --set skip-bad=true"
     )
     found, source, notes = corpus(path, skip_bad=True)
     assert len(found) == 1499

@@ -88,7 +88,7 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
         corpus = DataFile(str(tmp_path / "root"), options=ReadOptions(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
     assert "a file lies outside the class folders" in str(told[0].message)
-    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; if that is wrong, set --encoding")
+    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; if that is wrong, set --set encoding")
 
 
 def test_a_folder_without_classes(tmp_path):
@@ -183,7 +183,11 @@ def test_a_column_that_is_not_there_lists_those_that_are(write):
         ("", "e.jsonl", "is empty; expected one JSON object per line"),
         ("", "e.txt", "is empty; expected documents"),
         ("not parquet", "e.parquet", "is an incomplete Parquet file"),
-        ('{"text": 1,}', "b.jsonl", r"line 1 of .* is not JSON .*; repair it, or leave such rows out with --skip-bad"),
+        (
+            '{"text": 1,}',
+            "b.jsonl",
+            r"line 1 of .* is not JSON .*; repair it, or leave such rows out with --set skip-bad=true",
+        ),
         ("[1]", "b.json", "item 1 of .* is not a JSON object"),
         ("[" * 100_000, "b.json", "is not a JSON array"),
         ('{"text": [1], "label": 2}', "b.jsonl", "a text of .* is a list; expected a string"),

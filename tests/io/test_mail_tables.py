@@ -94,7 +94,7 @@ def test_training_reads_subject_and_body_and_says_so(run, mail, form):
     code, out, err = run("train", mail / form, "-m", "multinomial", "-o", "mail.model")
     assert code == 0, err
     assert err == (
-        f"note: {mail / form}: the texts are e-mail messages; of each, subject and body are read; --message whole "
+        f"note: {mail / form}: the texts are e-mail messages; of each, subject and body are read; --set message=whole "
         "reads the whole message\n"
     )
     assert "8 documents, 2 classes" in out
@@ -154,7 +154,7 @@ def test_folders_of_a_maildir_are_its_classes(mail):
 
 @pytest.mark.slow
 def test_label_and_audit_show_what_people_read(run, mail):
-    code, _, err = run("label", mail / "boxes" / "billing.mbox", "-o", "labels.db", "--status")
+    code, _, err = run("label", "status", mail / "boxes" / "billing.mbox", "-o", "labels.db")
     assert (code, "the texts are e-mail messages" in err) == (0, True)
     texts = LabelRecord(Path("labels.db")).texts()
     assert texts[0] == "Invoice twice – é\nDear team,\nFrom now on: invoice twice."

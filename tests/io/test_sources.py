@@ -42,7 +42,7 @@ def test_the_code_page_follows_the_language():
 
 def test_a_named_encoding_is_used_and_a_wrong_one_is_an_error():
     assert lines("şık\n".encode("cp1254"), encoding="cp1254") == ["şık\n"]
-    with pytest.raises(BadData, match=r"data.csv is not utf-8 \(byte 0xfe\); set another --encoding"):
+    with pytest.raises(BadData, match=r"data.csv is not utf-8 \(byte 0xfe\); set another --set encoding"):
         lines(b"\xfe\n", encoding="utf-8")
     with pytest.raises(BadData, match="no encoding called 'utf-99'"):
         lines(b"x\n", encoding="utf-99")
@@ -55,7 +55,7 @@ def test_carriage_returns_end_lines_too():
 def test_a_few_nuls_are_told_of_and_many_are_refused():
     with pytest.warns(UnnaiveWarning, match=r"data.csv contains NULs \(line 2\); they are read as word borders"):
         assert lines(b"one\ntwo words\0three\n") == ["one\n", "two words\0three\n"]
-    with pytest.raises(BadData, match="mostly NULs; if the file is UTF-16, use --encoding utf-16"):
+    with pytest.raises(BadData, match="mostly NULs; if the file is UTF-16, use --set encoding=utf-16"):
         lines("wide".encode("utf-16-le"))
 
 

@@ -96,7 +96,7 @@ def test_a_file_that_ends_within_a_line_is_named(tmp_path, recwarn):
 def test_vectors_that_know_no_word_of_the_texts_are_named():
     vectors = WordVectors.of(["chat", "chien"], np.eye(2))
     with pytest.warns(UnnaiveWarning, match="no word of the training texts has a word vector"):
-        TextClassifier("svm", vectors=vectors).fit(["good ball", "fair vote"], ["sport", "politics"])
+        TextClassifier("svm", word_vectors=vectors).fit(["good ball", "fair vote"], ["sport", "politics"])
 
 
 def test_npz_of_any_names(tmp_path):

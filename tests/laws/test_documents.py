@@ -94,7 +94,7 @@ def test_documents_without_any_label_are_refused(case, documents):
     with pytest.raises(BadData, match="no document has a label"):
         fitted(case, documents.X, unlabelled)
     with pytest.raises(BadData, match="no document has a label"):
-        clone(case.estimator).partial_fit(documents.X, unlabelled, grow=True)
+        clone(case.estimator).partial_fit(documents.X, unlabelled, new_classes=True)
 
 
 def test_names_of_classes_are_irrelevant(case, documents):

@@ -126,7 +126,7 @@ def test_grow_lets_a_class_in(updatable, documents):
     model = clone(updatable.estimator)
     for name in ("sport", "politics", "science"):
         part = documents.take(np.flatnonzero(documents.y == name))
-        model.partial_fit(part.X, part.y, grow=True)
+        model.partial_fit(part.X, part.y, new_classes=True)
     assert_same(model, whole, documents.X)
 
 
@@ -136,7 +136,7 @@ def test_grow_lets_terms_in(updatable, documents):
     model = clone(updatable.estimator).fit(csr_array(wide[:30, :8]), documents.y[:30])
     with pytest.raises(ValueError, match="12 features"):
         model.partial_fit(wide[30:], documents.y[30:])
-    model.partial_fit(wide[30:], documents.y[30:], grow=True)
+    model.partial_fit(wide[30:], documents.y[30:], new_classes=True)
     assert_same(model, clone(updatable.estimator).fit(wide, documents.y), wide)
     assert model.n_features_in_ == 12
 
@@ -145,8 +145,8 @@ def test_grow_refuses_columns_that_do_not_begin_with_those_known(updatable, docu
     frame = pd.DataFrame(documents.X.toarray(), columns=[f"term{t}" for t in range(12)])
     model = clone(updatable.estimator).fit(frame[frame.columns[:8]], documents.y)
     with pytest.raises(BadData, match="put new columns after them"):
-        model.partial_fit(frame[frame.columns[::-1]], documents.y, grow=True)
-    model.partial_fit(frame, documents.y, grow=True)
+        model.partial_fit(frame[frame.columns[::-1]], documents.y, new_classes=True)
+    model.partial_fit(frame, documents.y, new_classes=True)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
 
 
@@ -154,7 +154,7 @@ def test_classes_listed_later_must_be_known_or_grow(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
     with pytest.raises(BadData, match="class 'weather' is not among the 3 classes of the model"):
         model.partial_fit(documents.X, documents.y, classes=["weather"])
-    model.partial_fit(documents.X, documents.y, classes=["weather"], grow=True)
+    model.partial_fit(documents.X, documents.y, classes=["weather"], new_classes=True)
     assert model.classes_.tolist() == [*CLASSES, "weather"]
     assert "weather" not in model.predict(documents.X)
 
@@ -169,7 +169,7 @@ def test_single_label_and_multilabel_targets_do_not_mix(updatable, documents):
     with pytest.raises(BadData, match="use one label, or label sets"):
         model.partial_fit(documents.X, documents.Y)
     with pytest.raises(BadData, match="labels mix int and str"):
-        model.partial_fit(documents.X, np.arange(60) % 3, grow=True)
+        model.partial_fit(documents.X, np.arange(60) % 3, new_classes=True)
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
@@ -201,10 +201,10 @@ def test_a_kept_selection_is_not_searched_again(choosing, documents, several):
     y = documents.Y if several else documents.y
     first = clone(choosing.estimator).fit(documents.X[:40], y[:40])
     one = clone(choosing.estimator).fit(documents.X[:40], y[:40])
-    one.partial_fit(documents.X[40:], y[40:], keep_choice=True)
+    one.partial_fit(documents.X[40:], y[40:], search="keep")
     other = clone(choosing.estimator).fit(documents.X[39::-1], y[39::-1])
     for rows in ([59, 41, 40], list(range(42, 59))):
-        other.partial_fit(documents.X[rows], y[rows], keep_choice=True)
+        other.partial_fit(documents.X[rows], y[rows], search="keep")
     assert_same(one, other, documents.X)
     assert one.fitted_.choice_kept
     assert not first.fitted_.choice_kept
@@ -215,7 +215,13 @@ def test_a_kept_selection_is_not_searched_again(choosing, documents, several):
         first.fitted_.learnt, np.arange(3), kept.X, kept.Y, exclusive=not several, sample_weight=None
     ).scorer
     np.testing.assert_array_equal(one.scores(documents.X), expected.scores(documents.X))
-    assert_same(one.forget(documents.X[40:], y[40:], keep_choice=True), first, documents.X)
+    assert_same(one.forget(documents.X[40:], y[40:], search="keep"), first, documents.X)
     merged = clone(choosing.estimator).fit(documents.X[:40], y[:40])
     more = clone(choosing.estimator).fit(documents.X[40:], y[40:])
-    assert_same(merged.merge(more, keep_choice=True), other, documents.X)
+    assert_same(merged.merge(more, search="keep"), other, documents.X)
+
+
+def test_a_merge_cannot_be_approximate(choosing, documents):
+    parts = [clone(choosing.estimator).fit(documents.X[rows], documents.y[rows]) for rows in (slice(40), slice(40, 60))]
+    with pytest.raises(UnnaiveError, match="models are merged exactly"):
+        parts[0].merge(parts[1], search="adjust")

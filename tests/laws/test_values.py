@@ -93,7 +93,7 @@ def explained(model, other, folder):
 
 def sets(model, other, folder):
     if model.fitted_.conformal is not None:
-        model.predict_set(NEW, 0.8, by_class=True)
+        model.predict_label_set(NEW, 0.8, by_class=True)
 
 
 def probable(model, other, folder):
@@ -127,7 +127,7 @@ SIZES = {f"compress to {share:.0%}": compressed(share) for share in (0.8, 0.5, 0
 OPERATIONS = {
     "predict": predicted,
     "predict_proba": probable,
-    "predict_set": sets,
+    "predict_label_set": sets,
     "explain": explained,
     "evaluate": measured,
     **SIZES,

@@ -70,13 +70,13 @@ class TestMended:
 # file → the sentence, and the option that it names
 NOTICED = [
     ("missing-labels.csv", "the labels NaN (2), N/A (1) and null (1) look like missing values; to leave them out, use "
-     "--ignore-label NaN --ignore-label N/A --ignore-label null", {"ignore_label": ("NaN", "N/A", "null")}),
+     "--set ignore-label=NaN --set ignore-label=N/A --set ignore-label=null", {"ignore_label": ("NaN", "N/A", "null")}),
     ("single-class.csv", "the class cricket has only one document, too few to train and test; to leave it out, use "
-     "--ignore-label cricket", {"ignore_label": ("cricket",)}),
-    ("label-prefix.csv", "2 labels begin with __label__; to remove it, use --label-prefix __label__",
+     "--set ignore-label=cricket", {"ignore_label": ("cricket",)}),
+    ("label-prefix.csv", "2 labels begin with __label__; to remove it, use --set label-prefix=__label__",
      {"label_prefix": "__label__"}),
     ("spellings.csv", "4 labels would be 2 if case and spaces were ignored (sport = SPORT; politics = Politics); to "
-     "merge them, use --lower-labels", {"lower_labels": True}),
+     "merge them, use --set lower-labels=true", {"lower_labels": True}),
 ]  # fmt: skip
 LEFT_OUT = {
     "missing-labels.csv": ["missing-labels.csv: 4 of 28 rows have no label and are left out"],
@@ -114,7 +114,7 @@ def test_train_says_it_once_and_a_model_remembers_how_labels_are_spelt(run, mode
     data = FILES / "spellings.csv"
     code, _, err = run("train", data, "-m", model, "-o", "odd.model")
     assert (code, err.count("4 labels would be 2 if case and spaces were ignored")) == (0, 1)
-    code, out, err = run("train", data, "-m", model, "-o", "m.model", "--lower-labels")
+    code, out, err = run("train", data, "-m", model, "-o", "m.model", "--set", "lower-labels=true")
     assert (code, err) == (0, "")
     assert "2 classes" in out
     code, out, err = run("update", "m.model", data)

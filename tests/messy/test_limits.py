@@ -77,7 +77,7 @@ def test_gzip_too(tmp_path, monkeypatch):
 def test_a_line_without_an_end(tmp_path, peak):
     path = bomb(tmp_path / "line.txt.zst", b"word " * 200_000, 600)
     with pytest.raises(
-        BadData, match=r"line 2 of .*line.txt.zst is longer than 64 MiB; if that is right, use --max-line MIB"
+        BadData, match=r"line 2 of .*line.txt.zst is longer than 64 MiB; if that is right, use --set max-line=SIZE"
     ):
         read(path, max_ratio=10**6)
     assert peak() < 400e6
@@ -205,7 +205,8 @@ def test_links(tmp_path):
     assert read(root, labelled=True) == ["own words", "own words"]
     (root / "a/3").symlink_to(tmp_path / "secret/key")
     with pytest.raises(
-        BadData, match=r"a/3 is a link that leads outside the folder; copy its target there, or use --follow-links"
+        BadData,
+        match=r"a/3 is a link that leads outside the folder; copy its target there, or use --set follow-links=true",
     ):
         read(root)
     assert "private words" in read(root, follow_links=True)

@@ -75,19 +75,19 @@ def test_files_are_read_as_they_were_meant(name, settings, summary, first, label
 # file, settings → what is asked
 ASKED = [
     ("sms.tsv", {}, "the first row of sms.tsv looks like data, not like column names (ham, Go until jurong "
-     "point, …); use --no-header if it is a document, --header if it is the header"),
+     "point, …); use --set header=false if it is a document, --set header=true if it is the header"),
     ("no-label-names.csv", {}, "which column of no-label-names.csv holds the labels? Kanal (Mail, Telefon), "
      "Abteilung (Rechnung, Zugang, Lager); use --label NAME"),
     ("only-dates.csv", {}, "no column of only-dates.csv looks like labels: type holds dates, id holds ids; use "
      "--label NAME if one of them is"),
     ("one-hot.csv", {}, "which column of one-hot.csv holds the labels? tag_new (1, 0), tag_phone (1, 0), tag_old (0); "
-     "use --label NAME, or --label-columns 'tag_*' for the 3 columns of 0 and 1"),
+     "use --label NAME, or --set label-columns='tag_*' for the 3 columns of 0 and 1"),
     ("helpdesk.csv", {"label": "category"}, "helpdesk.csv has no column 'category'; did you mean 'Category'? it has "
      "ticket_id, created, Category, priority, minutes, body"),
     ("one-hot.csv", {"label_columns": ("topic_*",)}, "no column of one-hot.csv matches topic_*; it has text, "
      "tag_new, tag_phone, tag_old"),
-    ("helpdesk.csv", {"label_columns": ("minutes",)}, "the column of label 'minutes' has "),
-    ("excel-export.csv", {"label": "2"}, "excel-export.csv has no column '2'; it has Text, Category; use --no-header "
+    ("helpdesk.csv", {"label_columns": ("minutes",)}, "the column of label 'minutes' has "), ("excel-export.csv",
+    {"label": "2"}, "excel-export.csv has no column '2'; it has Text, Category; use --set header=false "
      "if its first row is data"),
     ("parts/*.parquet", {}, "no file matches parts/*.parquet; check the pattern and the current folder"),
 ]  # fmt: skip
@@ -140,7 +140,7 @@ def texts(source):
 
 
 def test_a_document_is_not_taken_for_a_header():
-    with pytest.raises(BadData, match=r"the first row of .*one-column.csv looks like data.*; use --no-header"):
+    with pytest.raises(BadData, match=r"the first row of .*one-column.csv looks like data.*; use --set header=false"):
         texts(opened("one-column.csv"))
     assert texts(opened("one-column.csv", header=False))[0] == "my printer is on fire"
     assert texts(opened("one-column-header.csv")) == ["my printer is on fire", "the invoice is wrong"]
@@ -242,11 +242,11 @@ def test_a_workbook(workbook):
 @pytest.mark.slow
 def test_a_workbook_with_several_sheets_or_without_a_header(workbook):
     path = workbook(("great phone, I like it", "good"), ("broke at once, sadly", "bad"), sheets=("A", "B"))
-    with pytest.raises(BadData, match=r"has 2 sheets \(A, B\); choose one with --table NAME"):
+    with pytest.raises(BadData, match=r"has 2 sheets \(A, B\); choose one with --set table=NAME"):
         DataFile(path).corpus()
     with pytest.raises(UnknownName, match=r"no sheet in .* called 'C'"):
         DataFile(path, options=ReadOptions(table="C")).corpus()
-    with pytest.raises(BadData, match=r"looks like data.*use --no-header"):
+    with pytest.raises(BadData, match=r"looks like data.*use --set header=false"):
         DataFile(path, options=ReadOptions(table="B")).corpus()
     corpus = DataFile(path, label="2", options=ReadOptions(table="B", header=False)).corpus()
     assert corpus.labels == [("good",), ("bad",)]
@@ -288,7 +288,7 @@ def test_a_database_that_is_none_or_has_several_tables(database, tmp_path):
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE other (a)")
     connection.close()
-    with pytest.raises(BadData, match=r"has 2 tables \(my notes, other\); choose one with --table NAME"):
+    with pytest.raises(BadData, match=r"has 2 tables \(my notes, other\); choose one with --set table=NAME"):
         DataFile(str(database)).corpus()
     assert len(DataFile(str(database), options=ReadOptions(table="my notes")).corpus()) == 2
     (tmp_path / "no.db").write_text("text,label\n" * 99)
@@ -363,7 +363,7 @@ def test_terms_about_as_many_as_documents_are_told_of(tmp_path, capsys):
     (line,) = note("ids.csv")
     assert line.startswith("note: 40 terms in 40 documents, but hardly any term is in two of them")
     assert note("chinese.csv") == []
-    assert len(note("chinese.csv", "--unspaced", "whole", "--model", "svm")) == 1
+    assert len(note("chinese.csv", "--set", "unspaced=whole", "--model", "svm")) == 1
 
 
 def test_several_inputs_on_the_command_line(tmp_path, capsys):
@@ -372,11 +372,11 @@ def test_several_inputs_on_the_command_line(tmp_path, capsys):
     assert "learnt 3 documents, 2 classes" in capsys.readouterr().out
     assert exit_code(["predict", model, str(FILES / "letters/*.txt"), "--format", "files"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
-    assert exit_code(["train", str(FILES / "sms.tsv"), "--no-header", "-o", model]) == 0
+    assert exit_code(["train", str(FILES / "sms.tsv"), "--set", "header=false", "-o", model]) == 0
     capsys.readouterr()
     assert exit_code(["predict", model, str(FILES / "sms.tsv")]) == 0  # it remembers
     assert len(capsys.readouterr().out.splitlines()) == 6
-    assert exit_code(["train", str(FILES / "one-hot.csv"), "--label-columns", "tag_*", "-o", model]) == 0
+    assert exit_code(["train", str(FILES / "one-hot.csv"), "--set", "label-columns=tag_*", "-o", model]) == 0
     assert "any number of labels" in capsys.readouterr().out
 
 

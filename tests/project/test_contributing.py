@@ -62,9 +62,9 @@ def run(*words):
     assert done.exit_code == 0, done.output
     return done.output
 
-assert "Rounds without a gain." in run("train", "--help")
+assert "patience" in run("train", "--help").partition("Names of --set")[2]
 open("t.csv", "w").write("text,label\\ngood ball,sport\\nfair vote,politics\\n")
-run("train", "t.csv", "--label", "label", "-m", "multinomial", "--patience", "7", "-o", "t.model")
+run("train", "t.csv", "--label", "label", "-m", "multinomial", "--set", "patience=7", "-o", "t.model")
 assert TextClassifier.load("t.model").patience == 7
 assert describe_model(TextClassifier.load("t.model").fitted_) == "multinomial naive Bayes, patience=7"
 assert json.loads(run("inspect", "t.model", "--json"))["training"] == {"patience": 7}

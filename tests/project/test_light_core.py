@@ -41,7 +41,7 @@ def test_the_commands_of_the_readme_work_on_csv(tmp_path):
     block = text.split("```console\n", 1)[1].split("```", 1)[0]
     commands = [line[2:] for line in block.splitlines() if line.startswith("$ unnaive ")]
     assert len(commands) >= 8
-    commands += ["unnaive export tickets.model --to c -o out", "unnaive audit tickets/train.csv --label queue"]
+    commands += ["unnaive export tickets.model --to c -o out", "unnaive audit demo/train.csv --label queue"]
     for command in commands:
         arguments = re.findall(r'"[^"]*"|\S+', command.replace(".parquet", ".csv"))[1:]
         done = run(tmp_path, *(one.strip('"') for one in arguments))
@@ -53,7 +53,7 @@ def test_the_commands_of_the_readme_work_on_csv(tmp_path):
 
 MISSING = {
     f"{TRAIN} -m tree -o t.model": "the model tree needs scikit-learn; … [sklearn]",
-    f"{TRAIN} -m nbsvm --stem porter -o t.model": "stemming needs PyStemmer; … [stemming]",
+    f"{TRAIN} -m nbsvm --set stem=porter -o t.model": "stemming needs PyStemmer; … [stemming]",
     "predict m.model tickets/test.csv -o t.parquet": "writing Parquet files needs pyarrow; … [tables]",
     "predict m.model tickets/test.csv -o t.csv.zst": "writing .zst files needs pyarrow; … [tables]",
     "predict m.model packed.csv.zst": "reading .zst files needs pyarrow; … [tables]",

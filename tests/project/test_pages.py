@@ -5,12 +5,16 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import typer
 
 from unnaive.apps.cli.main import build_app
+from unnaive.apps.common.web.limits import SETTINGS
+from unnaive.learning.training_options import TRAINING_OPTIONS
+from unnaive.models.catalogue import MODELS, find_model
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {  # pages whose Python another test runs, because it needs something first
@@ -93,8 +97,10 @@ def test_commands_run(name, tmp_path):
 def options_of_commands():
     """The options of every command, by its name."""
     command = typer.main.get_command(build_app())
+    settings = {name for model in MODELS for name in find_model(model).declared()} | {*TRAINING_OPTIONS, *SETTINGS}
     return {
         name: {word for one in verb.params for word in (*one.opts, *one.secondary_opts)}
+        | {f"--set {word.replace('_', '-')}" for word in (*verb.callback.given_options.by_set, *settings)}
         for name, verb in command.commands.items()
         if not hasattr(verb, "commands")
     }
@@ -109,9 +115,12 @@ def test_commands_that_are_not_run_have_options_that_there_are(name, options_of_
         words = line.split(" # ")[0].replace("|", " ").split()
         if words[:1] != ["unnaive"] or words[1:2] in ([], ["--help"], ["--version"], ["collections"]):
             continue
-        assert words[1] in options_of_commands, line
+        name = " ".join(words[1:3]) if " ".join(words[1:3]) in options_of_commands else words[1]
+        assert name in options_of_commands, line
         options = {word.partition("=")[0] for word in words[2:] if re.match(r"--?[a-zA-Z]", word)}
-        assert options - options_of_commands[words[1]] <= {"-h", "--help"}, line
+        settings = [after for before, after in pairwise(words) if before == "--set"]
+        options |= {f"--set {word.partition('=')[0].replace('_', '-')}" for word in settings}
+        assert options - options_of_commands[name] <= {"-h", "--help"}, line
 
 
 @pytest.mark.parametrize("name", PAGES)

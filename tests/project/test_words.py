@@ -205,6 +205,6 @@ def test_the_spelling_is_british(word: str) -> None:
 
 def test_the_glossary_has_at_most_twenty_words() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    words = re.findall(r"^\| ([^|]+) \|", glossary, re.MULTILINE)[1:]
+    words = re.findall(r"^\| ([^|]+) \|", glossary.partition("## Names of options")[0], re.MULTILINE)[1:]
     assert len(words) == len(set(words)) <= 20
     assert "glossary.md" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

@@ -200,7 +200,7 @@ def test_parquet_keeps_columns_types_and_metadata(folder, fitted):
         {"n": pa.array(range(len(TEXTS)), pa.int16()), "text": [*TEXTS[:-1], None], "tags": [["x"], []] * 5}
     ).replace_schema_metadata({"made": "by hand"})
     pq.write_table(table, "a.parquet", compression="zstd", row_group_size=3)
-    assert run("filter m.model a.parquet -o k.parquet --keep good --above 0.5 --text text") == 0
+    assert run("filter m.model a.parquet -o k.parquet --class good --above 0.5 --text text") == 0
     found, table = pq.read_table("k.parquet"), pq.read_table("a.parquet")
     kept = keeps(fitted, [*TEXTS[:-1], ""])
     assert found.equals(table.filter(pa.array(kept)), check_metadata=True)
@@ -223,10 +223,10 @@ def test_records_of_web_archives_are_kept_whole(folder, capsys):
         warc_record("request", b"GET / HTTP/1.1\r\n\r\n", "application/http; msgtype=request"),
     ]
     Path("a.warc.wet.gz").write_bytes(b"".join(gzip.compress(record) for record in records))
-    assert run("filter m.model a.warc.wet.gz -o k.wet.gz --keep good --above 0.5") == 0
+    assert run("filter m.model a.warc.wet.gz -o k.wet.gz --class good --above 0.5") == 0
     assert gzip.decompress(Path("k.wet.gz").read_bytes()) == b"".join(records[i] for i in (0, 1, 3, 5))
     Path("cut.warc").write_bytes(b"".join(records)[:-10])
-    assert run("filter m.model cut.warc -o k.warc --keep good --above 0.5") == 2
+    assert run("filter m.model cut.warc -o k.warc --class good --above 0.5") == 2
     assert "cut.warc ends in the middle of record 6" in capsys.readouterr().err
     assert not Path("k.warc").exists()
 
@@ -246,7 +246,7 @@ def tree(root):
             if path.is_file() and not path.name.startswith(RECORD_NAME)}  # fmt: skip
 
 
-WORDS = ["filter", "m.model", "shards", "-o", "kept", "--keep", "good", "--above", "0.5"]
+WORDS = ["filter", "m.model", "shards", "-o", "kept", "--class", "good", "--above", "0.5"]
 
 
 def test_a_folder_of_shards_is_mirrored_and_resumed(folder, fitted, monkeypatch, capsys):
@@ -302,7 +302,7 @@ def test_shards_of_several_kinds_in_one_folder(folder):
     Path("mixed/b.txt").write_text("buy cheap pills\nuseful rivers\n")
     pq.write_table(pa.table({"text": ["cheap pills", "clear lakes"]}), "mixed/c.parquet")
     Path("mixed/d.wet").write_bytes(warc_record("conversion", b"cheap pills") + warc_record("conversion", b"lakes"))
-    assert run("filter m.model mixed -o kept --keep good --above 0.5") == 0
+    assert run("filter m.model mixed -o kept --class good --above 0.5") == 0
     assert Path("kept/a.jsonl").read_bytes() == lines_of(["useful rivers"])[0]
     assert Path("kept/b.txt").read_text() == "useful rivers\n"
     assert pq.read_table("kept/c.parquet").to_pydict() == {"text": ["clear lakes"]}
@@ -358,7 +358,7 @@ def test_recall_by_hand_and_by_command(folder, fitted, capsys):
     )  # one may be given up, and ties stay
     rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
     Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out held.jsonl --json"
+    words = "filter m.model a.jsonl -o k.jsonl --class good --recall 0.9 --held-out held.jsonl --json"
     assert run(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["held_out"]["kept_good"] == 30
@@ -376,7 +376,7 @@ def test_the_page_shows_counts_scores_and_samples(folder):
     rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
     Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("b.jsonl").write_bytes(b"".join(lines_of([*TEXTS, "cheap <script>buy()</script> pills"])))
-    words = "filter m.model b.jsonl -o k.jsonl --keep good --recall 0.9 --held-out held.jsonl --html k.html"
+    words = "filter m.model b.jsonl -o k.jsonl --class good --recall 0.9 --held-out held.jsonl --report k.html"
     assert run(words) == 0
     page = Path("k.html").read_text()
     assert "At least 90 % of the good texts are kept" in page
@@ -410,48 +410,49 @@ def test_mail_is_read_as_predict_reads_it(folder, fitted):
     messages = [f"From: a@b.c\nSubject: {text}\nDate: 1 Jan 2024\n\n{text}\n" for text in TEXTS]
     Path("mail.jsonl").write_bytes(b"".join(lines_of(messages)))
     assert run("predict m.model mail.jsonl -o p.jsonl --all") == 0
-    p = [json.loads(line)["all"]["good"] for line in Path("p.jsonl").read_text().splitlines()]
-    assert run("filter m.model mail.jsonl -o k.jsonl --keep good --above 0.5") == 0
+    rows = [json.loads(line)["classes"] for line in Path("p.jsonl").read_text().splitlines()]
+    p = [next(one["probability"] for one in row if one["label"] == "good") for row in rows]
+    assert run("filter m.model mail.jsonl -o k.jsonl --class good --above 0.5") == 0
     kept = [json.loads(line)["id"] for line in Path("k.jsonl").read_text().splitlines()]
     assert kept == [number for number, value in enumerate(p) if value >= 0.5]
 
 
 @pytest.mark.slow
 def test_stdin_to_stdout(folder):
-    words = [sys.executable, "-m", "unnaive", "filter", "m.model", "-", "--keep", "good", "--above", "0.5"]
+    words = [sys.executable, "-m", "unnaive", "filter", "m.model", "-", "--class", "good", "--above", "0.5"]
     done = subprocess.run(words, input=Path("a.jsonl").read_bytes(), capture_output=True, check=True)
-    assert run("filter m.model a.jsonl -o k.jsonl --keep good --above 0.5") == 0
+    assert run("filter m.model a.jsonl -o k.jsonl --class good --above 0.5") == 0
     assert done.stdout == Path("k.jsonl").read_bytes()
     assert b"kept 6 of 10 texts" in done.stderr
 
 
 MISTAKES = {
-    "filter m.model a.jsonl -o k.jsonl --keep excellent --above 0.5": "no class called 'excellent'",
-    "filter m.model a.jsonl -o k.jsonl --keep good": "either --above 0.5, or --recall",
-    "filter m.model a.jsonl -o k.jsonl --keep good --above 0.5 --recall 0.9": "either --above 0.5, or --recall",
-    "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9": "add --held-out",
-    "filter m.model a.jsonl -o k.jsonl --keep good --above 1.5": "the probability is 1.5",
-    "filter m.model a.jsonl -o k.jsonl --keep good --recall 1.5 --held-out a.jsonl": "the recall is 1.5",
-    "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out few.jsonl": "too few to guarantee",
-    "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out bad.jsonl": "is labelled good",
-    "filter m.model a.jsonl -o k.jsonl --keep good --keep bad --above 0.5": "all classes of the model",
-    "filter m.model a.jsonl -o k.jsonl --keep good --above 0.5 --text body": "body",
-    "filter m.model a.jsonl -o a.jsonl --keep good --above 0.5": "is read by this command",
-    "filter m.model a.jsonl -o m.model --keep good --above 0.5": "is read by this command",
-    "filter m.model shards -o shards --keep good --above 0.5": "is read by this command",
-    "filter m.model shards -o shards/kept --keep good --above 0.5": "is inside shards",
-    "filter m.model shards -o a.jsonl --keep good --above 0.5": "a.jsonl is a file",
-    "filter m.model shards --keep good --above 0.5": "name the folder with --output",
-    "filter m.model shards -o new.jsonl --keep good --above 0.5": "new.jsonl looks like a file",
-    "filter m.model a.jsonl shards/../a.jsonl -o out --keep good --above 0.5": "would both be written",
-    "filter m.model a.jsonl -o k.parquet --keep good --above 0.5": "the texts keep their format, jsonl",
-    "filter m.model gone.jsonl -o k.jsonl --keep good --above 0.5": "no file or folder called gone.jsonl",
-    "filter m.model empty.jsonl -o k.jsonl --keep good --above 0.5": "has no texts",
-    "filter m.model cut.jsonl.gz -o k.jsonl --keep good --above 0.5": "cut.jsonl.gz is truncated or damaged",
-    "filter m.model table.csv -o k.csv --keep good --above 0.5": "a format that cannot be filtered",
-    "filter m.model array.json -o k.json --keep good --above 0.5": "is one JSON array",
-    "filter m.model - -o nothing --keep good --above 0.5": "stdin can only be filtered into one file",
-    "filter m.model nothing -o out --keep good --above 0.5": "has no file to filter",
+    "filter m.model a.jsonl -o k.jsonl --class excellent --above 0.5": "no class called 'excellent'",
+    "filter m.model a.jsonl -o k.jsonl --class good": "either --above 0.5, or --recall",
+    "filter m.model a.jsonl -o k.jsonl --class good --above 0.5 --recall 0.9": "either --above 0.5, or --recall",
+    "filter m.model a.jsonl -o k.jsonl --class good --recall 0.9": "add --held-out",
+    "filter m.model a.jsonl -o k.jsonl --class good --above 1.5": "the probability is 1.5",
+    "filter m.model a.jsonl -o k.jsonl --class good --recall 1.5 --held-out a.jsonl": "the recall is 1.5",
+    "filter m.model a.jsonl -o k.jsonl --class good --recall 0.9 --held-out few.jsonl": "too few to guarantee",
+    "filter m.model a.jsonl -o k.jsonl --class good --recall 0.9 --held-out bad.jsonl": "is labelled good",
+    "filter m.model a.jsonl -o k.jsonl --class good --class bad --above 0.5": "all classes of the model",
+    "filter m.model a.jsonl -o k.jsonl --class good --above 0.5 --text body": "body",
+    "filter m.model a.jsonl -o a.jsonl --class good --above 0.5": "is read by this command",
+    "filter m.model a.jsonl -o m.model --class good --above 0.5": "is read by this command",
+    "filter m.model shards -o shards --class good --above 0.5": "is read by this command",
+    "filter m.model shards -o shards/kept --class good --above 0.5": "is inside shards",
+    "filter m.model shards -o a.jsonl --class good --above 0.5": "a.jsonl is a file",
+    "filter m.model shards --class good --above 0.5": "name the folder with --output",
+    "filter m.model shards -o new.jsonl --class good --above 0.5": "new.jsonl looks like a file",
+    "filter m.model a.jsonl shards/../a.jsonl -o out --class good --above 0.5": "would both be written",
+    "filter m.model a.jsonl -o k.parquet --class good --above 0.5": "the texts keep their format, jsonl",
+    "filter m.model gone.jsonl -o k.jsonl --class good --above 0.5": "no file or folder called gone.jsonl",
+    "filter m.model empty.jsonl -o k.jsonl --class good --above 0.5": "has no texts",
+    "filter m.model cut.jsonl.gz -o k.jsonl --class good --above 0.5": "cut.jsonl.gz is truncated or damaged",
+    "filter m.model table.csv -o k.csv --class good --above 0.5": "a format that cannot be filtered",
+    "filter m.model array.json -o k.json --class good --above 0.5": "is one JSON array",
+    "filter m.model - -o nothing --class good --above 0.5": "stdin can only be filtered into one file",
+    "filter m.model nothing -o out --class good --above 0.5": "has no file to filter",
 }
 
 

@@ -49,7 +49,7 @@ def write_lines(path, texts):
 
 def test_a_list_among_json_lines_is_a_bad_line_not_an_array(folder, capsys):
     Path("b.jsonl").write_text('not json\n{"text": "useful rivers"}\n[1]\n{"text": "buy pills"}\n')
-    assert run("filter m.model b.jsonl -o k.jsonl --keep good --above 0.5 --skip-bad") == 0
+    assert run("filter m.model b.jsonl -o k.jsonl --class good --above 0.5 --set skip-bad=true") == 0
     assert Path("k.jsonl").read_text() == '{"text": "useful rivers"}\n'
     assert "left out 2 lines that could not be read" in capsys.readouterr().err
 
@@ -62,7 +62,7 @@ def test_a_shard_of_which_nothing_is_kept_is_a_valid_compressed_file(folder, end
     data = record if "warc" in ending else b'{"text": "buy pills"}\n'
     packed = gzip.compress(data) if ending.endswith("gz") else pa.Codec("zstd").compress(data, asbytes=True)
     Path(f"in/a.{ending}").write_bytes(packed)
-    assert run("filter m.model in -o out --keep good --above 0.5") == 0
+    assert run("filter m.model in -o out --class good --above 0.5") == 0
     written = Path(f"out/a.{ending}")
     assert written.stat().st_size > 0
     with pa.input_stream(written, compression="zstd" if ending.endswith("zst") else "gzip") as stream:
@@ -74,7 +74,7 @@ def test_no_recall_is_promised_on_training_texts(folder, capsys):
     rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
     Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run("train train.jsonl -m multinomial -o t.model") == 0
-    words = "filter t.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out train.jsonl --html k.html"
+    words = "filter t.model a.jsonl -o k.jsonl --class good --recall 0.9 --held-out train.jsonl --report k.html"
     capsys.readouterr()
     assert run(words) == 0
     out, err = capsys.readouterr()
@@ -99,7 +99,7 @@ def test_a_class_of_numbers_is_kept_by_its_numpy_value():
 
 @pytest.mark.parametrize(("p", "kept"), [("0", 6), ("1", 0)])
 def test_the_ends_of_the_range_are_printed_as_given(folder, capsys, p, kept):
-    words = f"filter m.model a.jsonl -o k.jsonl --keep good --above {p}"
+    words = f"filter m.model a.jsonl -o k.jsonl --class good --above {p}"
     assert run(words) == 0
     assert capsys.readouterr().out.endswith(f"texts with p(good) ≥ {p}\n")
     assert run(words + " --json") == 0
@@ -114,7 +114,7 @@ def test_messages_about_stdin_name_it(folder, capsys, monkeypatch):
         (b"x", "line 1 of stdin"),
     ):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert run("filter m.model - --keep good --above 0.5") == 2
+        assert run("filter m.model - --class good --above 0.5") == 2
         assert sentence in capsys.readouterr().err
 
 
@@ -150,7 +150,7 @@ def test_compressed_and_chunked_pages_are_read(folder, field):
         about = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: {len(content)}"
         records.append(about.encode() + b"\r\n\r\n" + content + b"\r\n\r\n")
     Path("a.warc").write_bytes(b"".join(records))
-    assert run("filter m.model a.warc -o k.warc --keep good --above 0.5") == 0
+    assert run("filter m.model a.warc -o k.warc --class good --above 0.5") == 0
     assert Path("k.warc").read_bytes() == b"".join(records[:3])
 
 
@@ -179,7 +179,7 @@ def test_bytes_of_dictionary_columns_are_those_of_their_rows(folder, capsys):
     pq.write_table(pa.table({"text": texts.dictionary_encode()}), "packed.parquet", row_group_size=60)
     told = []
     for name in ("plain", "packed"):
-        assert run(f"filter m.model {name}.parquet -o k{name}.parquet --keep good --above 0.5 --json") == 0
+        assert run(f"filter m.model {name}.parquet -o k{name}.parquet --class good --above 0.5 --json") == 0
         told.append(json.loads(capsys.readouterr().out))
     letters = [50 * sum(len(text) + 4 for text in part) for part in (GOOD + BAD, GOOD)]  # an offset takes 4 bytes
     for answer in told:
@@ -187,12 +187,12 @@ def test_bytes_of_dictionary_columns_are_those_of_their_rows(folder, capsys):
 
 
 def test_shards_read_in_another_way_are_not_continued(folder, capsys):
-    words = "filter m.model a.jsonl b.jsonl -o kept --keep good --above 0.5"
+    words = "filter m.model a.jsonl b.jsonl -o kept --class good --above 0.5"
     write_lines("b.jsonl", GOOD)
     assert run(words) == 0
-    assert run(words + " --skip-bad") == 0
+    assert run(words + " --set skip-bad=true") == 0
     assert "(2 shards by an earlier run)" in capsys.readouterr().out
-    assert run(words + " --encoding cp1252") == 2
+    assert run(words + " --set encoding=cp1252") == 2
     assert "were filtered with another encoding (before: the default, now: cp1252)" in capsys.readouterr().err
     assert run(words + " --format lines") == 2
     assert "were filtered with another" in capsys.readouterr().err
@@ -201,7 +201,7 @@ def test_shards_read_in_another_way_are_not_continued(folder, capsys):
 @pytest.mark.parametrize("encoding", ["utf-16le", "utf-32", "latn1"])
 def test_encodings_whose_lines_cannot_be_copied_are_refused(folder, capsys, monkeypatch, encoding):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("a.jsonl").read_bytes())))
-    assert run(f"filter m.model - --keep good --above 0.5 --encoding {encoding}") == 2
+    assert run(f"filter m.model - --class good --above 0.5 --set encoding={encoding}") == 2
     err = capsys.readouterr().err
     assert ("no encoding called 'latn1'" if encoding == "latn1" else f"files in {encoding} cannot be filtered") in err
 
@@ -216,14 +216,14 @@ def test_the_condition_of_a_multilabel_model_names_each_class(folder, capsys, ca
     texts = [f"{text} {number}" for number, text in enumerate((GOOD + BAD) * 10)]
     rows = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
     Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run("filter l.model a.jsonl -o k.jsonl --keep good --keep river --recall 0.9 --held-out held.jsonl") == 0
+    assert run("filter l.model a.jsonl -o k.jsonl --class good --class river --recall 0.9 --held-out held.jsonl") == 0
     assert condition in capsys.readouterr().out
     assert [json.loads(line)["text"] for line in Path("k.jsonl").read_text().splitlines()] == GOOD
 
 
 def test_a_failed_run_says_how_to_continue_and_may_be_started_with_other_settings(folder, capsys):
     Path("b.jsonl").write_text("not json\n")
-    words = "filter m.model b.jsonl a.jsonl -o kept --keep good --above"
+    words = "filter m.model b.jsonl a.jsonl -o kept --class good --above"
     assert run(f"{words} 0.5") == 2
     assert "finished" not in capsys.readouterr().err
     assert run(f"{words.replace('b.jsonl a.jsonl', 'a.jsonl b.jsonl')} 0.6") == 2  # none was finished with 0.5
@@ -243,18 +243,18 @@ def test_files_and_folders_without_permission(folder, capsys, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(pq, "ParquetFile", refuse)
-        assert run("filter m.model a.parquet -o k.parquet --keep good --above 0.5") == 2
+        assert run("filter m.model a.parquet -o k.parquet --class good --above 0.5") == 2
     assert "a.parquet cannot be read (Permission denied); check its permissions" in capsys.readouterr().err
     Path("kept").mkdir()
     Path("kept", RECORD_NAME).mkdir()
-    assert run("filter m.model a.jsonl -o kept --keep good --above 0.5") == 2
+    assert run("filter m.model a.jsonl -o kept --class good --above 0.5") == 2
     assert "cannot be written to kept (Is a directory); make the folder writable" in capsys.readouterr().err
 
 
 def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys):
     Path("kept").mkdir()
     Path("kept/a.jsonl").write_text("precious")
-    words = "filter m.model a.jsonl -o kept --keep good --keep good --above 0.5"
+    words = "filter m.model a.jsonl -o kept --class good --class good --above 0.5"
     assert run(words) == 2
     assert "kept/a.jsonl exists and was not written by a filter; name another folder" in capsys.readouterr().err
     assert [path.name for path in Path("kept").iterdir()] == ["a.jsonl"]
@@ -264,7 +264,7 @@ def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys
     assert Path("kept/b.jsonl").read_text() == "precious"
 
 
-WORDS = "filter m.model {} -o kept --keep good --above 0.5"
+WORDS = "filter m.model {} -o kept --class good --above 0.5"
 
 
 @pytest.mark.parametrize("content", [b"", b"precious, edited by hand"])
@@ -317,7 +317,7 @@ def test_outputs_of_shards_that_are_gone_are_named(folder, capsys):
 def test_blank_lines_are_no_texts_wherever_they_are(folder, blank, capsys):
     rows = GOOD * 2 + [blank] + GOOD
     Path("a.txt").write_text("\n".join(rows) + "\n", newline="")
-    assert run("filter m.model a.txt -o k.txt --keep good --above 0.5") == 0
+    assert run("filter m.model a.txt -o k.txt --class good --above 0.5") == 0
     assert f"kept {3 * len(GOOD)} of {3 * len(GOOD)} texts" in capsys.readouterr().out
     assert Path("k.txt").read_text() == "\n".join(GOOD * 3) + "\n"
 
@@ -343,7 +343,7 @@ def test_the_output_folder_is_listed_once_however_many_shards_there_are(folder, 
 
 
 def test_figures_as_json_do_not_mix_with_texts_on_stdout(folder):
-    words = ["filter", "m.model", "a.jsonl", "--keep", "good", "--above", "0.5", "--json"]
+    words = ["filter", "m.model", "a.jsonl", "--class", "good", "--above", "0.5", "--json"]
     done = subprocess.run([sys.executable, "-m", "unnaive", *words], capture_output=True, check=True)
     assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == GOOD
     told = json.loads(done.stderr)

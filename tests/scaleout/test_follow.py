@@ -350,7 +350,10 @@ def test_stdin_is_followed_where_no_file_is_named(model, tmp_path, monkeypatch, 
     assert learnt_only(model) == expected(tmp_path / "e.model", records(3))
     for words, sentence in (
         ([], "no DATA to learn was named; give a file, a folder, or - for stdin"),
-        ([str(tmp_path / "in.jsonl"), "--batch", "b"], "--batch and --every need a stream; add --follow"),
+        (
+            [str(tmp_path / "in.jsonl"), "--set", "batch=b"],
+            "--set batch has an effect only with --follow; add --follow, or leave --set batch out",
+        ),
     ):
         assert exit_code(["update", str(model), *words]) == 2
         assert capsys.readouterr().err == f"unnaive: {sentence}\n"
@@ -358,7 +361,7 @@ def test_stdin_is_followed_where_no_file_is_named(model, tmp_path, monkeypatch, 
 
 @pytest.mark.slow
 def test_the_command_follows_stdin_and_stops_cleanly(model, tmp_path):
-    command = [sys.executable, "-m", "unnaive", "update", str(model), "-", "--follow", "--every", "0.1", "--json"]
+    command = [sys.executable, "-m", "unnaive", "update", str(model), "-", "--follow", "--set", "every=0.1", "--json"]
     done = subprocess.run(command, input=lines(records(7)), capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["documents"] == 7
     assert learnt_only(model) == expected(tmp_path / "e.model", records(7))

@@ -66,7 +66,7 @@ class Case:
         found = []
         for name, value in self.options.items():
             said = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            found += [f"--{name.replace('_', '-')}", *([] if value is True else [said])]
+            found += ["--ngrams", said] if name == "ngrams" else ["--set", f"{name}={said.lower()}"]
         return found
 
 
@@ -106,7 +106,7 @@ CASES = {
     "stop words": pairs(("the of", "a"), ("and the", "b"), problem=NO_TERM, options={"stopwords": "smart"}),
     "short words": pairs(("a b", "a"), ("c d", "b"), problem=NO_TERM),
     "long enough words": pairs(("good ball", "a"), ("fair vote", "b"), problem=NO_TERM, options={"min_length": 9}),
-    "markup": pairs(("<b></b>", "a"), ("<i></i>", "b"), problem=NO_TERM, options={"html": True}),
+    "markup": pairs(("<b></b>", "a"), ("<i></i>", "b"), problem=NO_TERM, options={"strip_html": True}),
     "one empty text": pairs(("good ball", "a"), ("", "a"), ("fair vote", "b")),
     "rare terms": pairs(
         ("good ball", "a"),
@@ -189,8 +189,8 @@ PYTHON = [train_in_memory, train_streamed, train_on_disk, pytest.param(train_wit
 COMMANDS = [
     pytest.param(["--register"], id="memory"),
     pytest.param([], id="stream"),
-    pytest.param(["--cache", "cache"], id="disk"),
-    pytest.param(["--engine", "spark", "--master", "local[2]"], id="spark", marks=needs_spark),
+    pytest.param(["--set", "cache=cache"], id="disk"),
+    pytest.param(["--engine", "spark", "--set", "master=local[2]"], id="spark", marks=needs_spark),
 ]
 
 

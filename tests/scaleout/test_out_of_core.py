@@ -254,7 +254,7 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
 @pytest.mark.parametrize("model", ["nbsvm", "auto"])
 def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    words = str(path), "-m", model, "--cache", str(tmp_path / "cache"), "-o"
+    words = str(path), "-m", model, "--set", f"cache={tmp_path / 'cache'}", "-o"
     assert "taken from" not in run(*words, str(tmp_path / "one.model")).output
     again = run(*words, str(tmp_path / "two.model"))
     assert "the counted documents of the same data are taken from" in again.output
@@ -268,14 +268,14 @@ def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path)
 
 def test_checkpoints_at_a_distance_need_a_folder(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", "--checkpoint-every", "1M")
-    assert "--checkpoint-every needs a checkpoint; add --checkpoint FOLDER" in result.output
+    result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", "--set", "checkpoint-every=1M")
+    assert "--set checkpoint-every has an effect only with --set checkpoint; add --set checkpoint" in result.output
     assert not (tmp_path / "a.model").exists()
 
 
 def test_a_damaged_matrix_is_refused(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    words = str(path), "-m", "nbsvm", "--cache", str(tmp_path / "cache"), "-o", str(tmp_path / "a.model")
+    words = str(path), "-m", "nbsvm", "--set", f"cache={tmp_path / 'cache'}", "-o", str(tmp_path / "a.model")
     assert run(*words).exit_code == 0
     data = tmp_path / "cache" / "matrix" / "X.data"
     raw = bytearray(data.read_bytes())
@@ -334,7 +334,7 @@ def test_memory_is_said_in_words(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
     for words, part in ((["--memory", "lots"], "size is 'lots'"), (["--memory", "3M"], "at least 256M"),
                         (["--memory", "1G", "--holdout", "0.2"], "--holdout needs all documents in memory"),
-                        (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "use --cache FOLDER")):  # fmt: skip
+                        (["--set", f"checkpoint={tmp_path}/c", "-m", "svm"], "use --set cache=FOLDER")):  # fmt: skip
         result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", *words)
         assert result.exit_code == 2
         assert part in result.output
@@ -350,8 +350,8 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_file(tmp_path):
     """kill -9 at the first checkpoint of each run, three times; the run does it itself, or it might be over before."""
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(30_000))
     words = [
-        "train", str(path), "-m", "multinomial", "-o", str(tmp_path / "b.model"), "--checkpoint", str(tmp_path / "ck"),
-        "--checkpoint-every", "100K", "--json",
+        "train", str(path), "-m", "multinomial", "-o", str(tmp_path / "b.model"),
+        "--set", f"checkpoint={tmp_path / 'ck'}", "--set", "checkpoint-every=100K", "--json",
     ]  # fmt: skip
     killed = (
         "import os, signal, sys\n"
@@ -392,7 +392,7 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path, mon
     folder = tmp_path / "ck"
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
-    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
+    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--set", f"checkpoint={folder}"
     assert "has notes.txt in it, which is not part of a checkpoint" in run(*words).output
     (folder / "notes.txt").unlink()
     state = {"format": 3, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
@@ -413,8 +413,8 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path, mon
 def interrupted(tmp_path, monkeypatch):
     """The words of a training run, and the folder of the checkpoint that its interruption left."""
     path, folder = write_jsonl(tmp_path / "a.jsonl", make_rows(2_000)), tmp_path / "ck"
-    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
-    words += "--checkpoint-every", "1K"
+    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--set", f"checkpoint={folder}"
+    words += "--set", "checkpoint-every=1K"
     save = Checkpoint.save
 
     def save_and_stop(*given):

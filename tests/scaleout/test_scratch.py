@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import random_array
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.base.system import find_resident_bytes, is_in_memory
+from unnaive.base.system_memory import find_resident_bytes, is_in_memory
 from unnaive.models.svm.solver import softmax, squared_hinge
 from unnaive.scaleout import resident_pages, scratch
 from unnaive.scaleout.scratch import arrays_on_disk

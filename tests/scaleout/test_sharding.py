@@ -57,7 +57,7 @@ def test_files_in_bounded_memory_give_the_model_of_training_in_memory(order, tmp
     rows[7:7] = [{"text": "without a label", "label": None}]
     rows = rows[::order]
     paths = [str(write(tmp_path / f"{n}.jsonl", rows[67 * n : 67 * n + 67])) for n in range(3)]
-    words = ["--min-df", "2", "--set", "shard_size=40", "--memory", "512M", "--text", "text", "--label", "label"]
+    words = ["--set", "min-df=2", "--set", "shard_size=40", "--memory", "512M", "--text", "text", "--label", "label"]
     assert exit_code(["train", *paths, "-m", "sharded-nbsvm", "-o", str(tmp_path / "a.model"), *words]) == 0
     found = load_model(tmp_path / "a.model")
     assert_same(found, expected)
@@ -77,13 +77,13 @@ def test_hashes_of_texts_take_a_share_of_the_memory_or_are_left_out(model, tmp_p
         assert ("the hashes of the texts do not fit" in "".join(capsys.readouterr())) != kept
 
 
-@pytest.mark.parametrize(("model", "option"), [("multinomial", "--checkpoint"), ("nbsvm", "--cache")])
+@pytest.mark.parametrize(("model", "option"), [("multinomial", "checkpoint"), ("nbsvm", "cache")])
 def test_options_without_hashes_of_texts_say_so(model, option, tmp_path, capsys):
     path = write(tmp_path / "a.jsonl", make_rows())
-    words = ["train", str(path), "-m", model, "-o", str(tmp_path / "a.model"), option, str(tmp_path / "kept")]
+    words = ["train", str(path), "-m", model, "-o", str(tmp_path / "a.model"), "--set", f"{option}={tmp_path / 'kept'}"]
     assert exit_code(words) == 0
     assert load_model(tmp_path / "a.model").text_hashes is None
-    assert f"with {option} no hashes of the texts are kept: evaluate and filter cannot" in capsys.readouterr().out
+    assert f"with --set {option} no hashes of the texts are kept: evaluate and filter cannot" in capsys.readouterr().out
 
 
 def test_data_that_changes_between_the_passes_is_refused(tmp_path):
@@ -135,7 +135,7 @@ def test_every_model_leaves_rare_terms_out_whatever_the_order(model, tmp_path, m
 
 def test_a_kept_matrix_without_rare_terms_is_not_that_of_more_memory(tmp_path, monkeypatch, capsys):
     path = write(tmp_path / "a.jsonl", make_rows())
-    words = ["train", str(path), "-m", "svm", "--cache", str(tmp_path / "cache"), "-o", str(tmp_path / "a.model")]
+    words = ["train", str(path), "-m", "svm", "--set", f"cache={tmp_path / 'cache'}", "-o", str(tmp_path / "a.model")]
     with monkeypatch.context() as patch:
         allow(patch, 5000)
         assert exit_code([*words, "--memory", "512M"]) == 0

@@ -230,7 +230,9 @@ def test_soft_labels_on_the_command_line(spark, tickets, tmp_path):
     path = tmp_path / "judged.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["--text", "text", "-m", "sharded-nbsvm", "--set", "shard_size=60", "--soft-labels", "p_*"]
-    assert run("train", path, "-o", tmp_path / "spark.model", *words, "--engine", "spark", "--master", "local[2]") == 0
+    assert (
+        run("train", path, "-o", tmp_path / "spark.model", *words, "--engine", "spark", "--set", "master=local[2]") == 0
+    )
     assert run("train", path, "-o", tmp_path / "local.model", *words) == 0
     found, local = load_model(tmp_path / "spark.model"), load_model(tmp_path / "local.model")
     assert found.vocabulary == local.vocabulary
@@ -557,7 +559,7 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
 
 def test_the_command_line_compares_by_folds(spark, table, tmp_path):
     words = ["compare", table, "--models", "multinomial,complement", "--folds", "2", "--engine", "spark", "--quiet"]
-    assert run(*words, "--records", tmp_path / "records.jsonl", "--json", tmp_path / "out.json") == 0
+    assert run(*words, "-o", tmp_path / "records.jsonl", "--report", tmp_path / "out.json") == 0
     records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
     assert [(one["model"], one["split"]) for one in records if one["measure"] == "accuracy"] == [
         ("multinomial", 0), ("complement", 0), ("multinomial", 1), ("complement", 1)
@@ -571,7 +573,7 @@ def test_the_command_line_compares_by_folds(spark, table, tmp_path):
     ("words", "sentence"),
     [
         (["--engine", "sparc"], "no engine called 'sparc'; there are local, spark; did you mean 'spark'?"),
-        (["--master", "yarn"], "--master is for Spark; add --engine spark"),
+        (["--set", "master=yarn"], "--set master has an effect only with --engine spark; add --engine spark, or leave"),
         (["--engine", "spark", "--holdout", "0.2"], "train --engine spark has no --holdout; leave it out, or use"),
         (["--engine", "spark", "--memory", "2G"], "train --engine spark has no --memory; leave it out, or use"),
         (["--engine", "spark", "--model", "knn"], "needs all documents on one machine; on Spark use sharded-nbsvm"),
@@ -587,9 +589,10 @@ def test_mistakes_of_the_command_line_are_one_sentence(table, tmp_path, capsys, 
 
 def test_sets_of_labels_are_refused_on_spark(table, tmp_path, capsys):
     TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"]).save(tmp_path / "a.model")
-    for words in (["--confidence", "0.9"], ["--by-class"], ["--at-least-one"]):
-        assert run("predict", tmp_path / "a.model", table, "-o", tmp_path / "x.csv", "--engine", "spark", *words) == 2
-        assert f"predict --engine spark has no {words[0]}; leave it out" in capsys.readouterr().err
+    for words in ([], ["--by-class"], ["--at-least-one"]):
+        words = ["-o", tmp_path / "x.csv", "--engine", "spark", "--coverage", "0.9", *words]
+        assert run("predict", tmp_path / "a.model", table, *words) == 2
+        assert "predict --engine spark has no --coverage; leave it out" in capsys.readouterr().err
     assert not (tmp_path / "x.csv").exists()
 
 
@@ -619,7 +622,7 @@ def test_filter_texts_keeps_the_rows_that_the_command_keeps(spark, df, tickets, 
     (tmp_path / "h.jsonl").write_text(
         "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in zip(texts, labels, strict=True))
     )
-    words = f"filter m.model a.jsonl -o k.jsonl --recall 0.8 --held-out h.jsonl --confidence 0.8 --keep {keep}".split()
+    words = f"filter m.model a.jsonl -o k.jsonl --recall 0.8 --held-out h.jsonl --confidence 0.8 --class {keep}".split()
     assert exit_code([str(tmp_path / word) if word.endswith(("l", ".model")) and "." in word else word
                       for word in words]) == 0  # fmt: skip
     by_recall = filter_texts(df, model, keep=[keep], recall=0.8, held_out=(texts, labels), confidence=0.8).collect()

@@ -36,6 +36,7 @@ def test_an_executor_killed_in_a_pass_of_maxent_changes_nothing(found):
 
 def test_executors_without_the_package_say_so_and_can_be_sent_it(found):
     assert found["absent"] == (
-        "the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)"
+        "the executors have no module unnaive; install unnaive there, or send it along with "
+        "--set ship=true (unnaive.spark.ship)"
     )
     assert found["shipped"] == ["sport"]

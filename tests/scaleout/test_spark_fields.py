@@ -98,9 +98,9 @@ def test_models_with_vectors_predict_and_do_not_train(spark, rows, tmp_path, cap
     lines = (f"{word} {' '.join(map(str, draw.normal(size=3)))}\n" for word in sorted(words))
     (tmp_path / "words.txt").write_text("".join(lines), encoding="utf-8")
     texts = [row["text"] for row in rows]
-    local = TextClassifier("nbsvm", vectors=tmp_path / "words.txt").fit(texts, [row["queue"] for row in rows])
+    local = TextClassifier("nbsvm", word_vectors=tmp_path / "words.txt").fit(texts, [row["queue"] for row in rows])
     assert [row.prediction for row in transform(df, local).collect()] == local.predict(texts).tolist()
-    for more in ({"fields": kinds}, {"vectors": tmp_path / "words.txt"}):
+    for more in ({"fields": kinds}, {"word_vectors": tmp_path / "words.txt"}):
         with pytest.raises(UnnaiveError, match="vectors are weighed with all documents on one machine"):
             fit(df, label="queue", model="maxent", **more)
 
@@ -128,7 +128,8 @@ def test_the_command_line_reads_columns_as_fields(spark, rows, tmp_path, capsys)
     assert run("train", table, *counting, "--fields", "auto", "-o", tmp_path / "x.model", "--engine", "spark") == 0
     said = capsys.readouterr().err
     assert "left out: ticket (nearly all values differ), code (reveals the label)" in said
-    words = ["compare", table, "--label", "queue", *OPTIONS, "--models", "multinomial", "--folds", "2"]
+    fields = ["--set", "category=product", "--set", "number=age", "--set", "date=opened"]
+    words = ["compare", table, "--label", "queue", *OPTIONS[:4], *fields, "--models", "multinomial", "--folds", "2"]
     assert run(*words, "--engine", "spark", "--quiet") == 0
 
 

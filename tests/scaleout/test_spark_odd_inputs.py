@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
-SPARK = ("--engine", "spark", "--master", "local[2]")
+SPARK = ("--engine", "spark", "--set", "master=local[2]")
 RECORD = Path(__file__).parents[2] / "build" / "spark-odd-inputs.txt"  # what was compared, when this last ran
 COUNTED: Counter[tuple[str, str]] = Counter()
 

@@ -9,7 +9,7 @@ from statemachine.data import Document, Model
 from statemachine.invariants import holds_to_before
 from unnaive import TextClassifier
 from unnaive.base.open_files import hash_file
-from unnaive.classifier.receipt_checks import check_against, check_forgotten, check_receipts
+from unnaive.classifier.receipt_checks import check_forgotten, check_receipts, check_remaining
 from unnaive.classifier.receipt_schema import find_problem
 from unnaive.classifier.receipts import complete_receipt, make_receipt
 
@@ -24,9 +24,10 @@ def check_receipt(before: Model, after: Model, rows: list[Document], folder: Pat
     begun = make_receipt(before.fitted, *gone, file=path.name, sha256=hash_file(path), key=None)
     TextClassifier.from_fitted(after.fitted).save(path)
     receipt = json.loads(complete_receipt(begun, after.fitted, file=path.name, sha256=hash_file(path)))
-    assert find_problem(receipt) is None
+    problem = find_problem(receipt)
+    assert problem is None, f"the receipt: {problem}"
     checks = check_receipts(after.fitted, [receipt], hash_file(path))
-    checks += [check_forgotten([receipt], *gone, None), *check_against(after.fitted, [receipt], *split(left), None)]
+    checks += [check_forgotten([receipt], *gone, None), *check_remaining(after.fitted, [receipt], *split(left), None)]
     found = {one.name: one.holds for one in checks}
     kept = {(text, frozenset(labels)) for text, labels in after.documents}  # labels of a document have no order
     none_left = not any((text, frozenset(labels)) in kept for text, labels in rows)
@@ -36,7 +37,7 @@ def check_receipt(before: Model, after: Model, rows: list[Document], folder: Pat
     assert found["register"] == (none_left if after.fitted.register is not None else None)
     if not (after.changed or holds_to_before(after)):
         assert found["bytes"], "verify says that the file is another"
-    lies = check_against(after.fitted, [receipt], *split([*left, STRANGER]), None)
+    lies = check_remaining(after.fitted, [receipt], *split([*left, STRANGER]), None)
     assert {one.name: one.holds for one in lies}["counts"] is False
     assert check_forgotten([receipt], *split([*rows, STRANGER]), None).holds is False
 

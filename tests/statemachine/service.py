@@ -101,9 +101,9 @@ def changed(model: Model, kind: str, rows: list[Document], *, grow: bool) -> Mod
     texts, labels = [text for text, _ in rows], labels_of(rows, multilabel=model.multilabel)
     try:
         if kind == "teach":
-            made.partial_fit(texts, labels, grow=grow, keep_choice=True)
+            made.partial_fit(texts, labels, new_classes=grow, search="keep")
         else:
-            made.forget(texts, labels, keep_choice=True)
+            made.forget(texts, labels, search="keep")
     except UnnaiveError:
         return None
     before = model.documents or Counter()

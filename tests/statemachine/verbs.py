@@ -87,7 +87,7 @@ class Verbs:
     def update(self, draws: Draws, model: Model) -> Model | None:
         """Learn more documents."""
         rows, grow = draws.documents(multilabel=model.multilabel), draws.choose((False, True))
-        return self.attempt(lambda: self.change(model, "partial_fit", rows, grow=grow), model, rows)
+        return self.attempt(lambda: self.change(model, "partial_fit", rows, new_classes=grow), model, rows)
 
     def forget(self, draws: Draws, model: Model) -> Model | None:
         """Unlearn some of the model's own documents; a receipt of that can be verified."""

@@ -48,7 +48,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "nbsvm": {"model": "nbsvm"},
     "nbsvm-macro-f1": {"model": "nbsvm", "optimise": "macro-f1"},
     "auto": {"model": "auto"},
-    "auto-vectors": {"model": "auto", "vectors": VECTORS, "budget": "fast"},
+    "auto-vectors": {"model": "auto", "word_vectors": VECTORS, "budget": "fast"},
 }
 MULTILABEL: dict[str, dict[str, Any]] = {
     "sets-auto": {"model": "auto"},

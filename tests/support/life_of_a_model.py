@@ -62,7 +62,7 @@ def by_commands(data: list[str]) -> None:
     assert mapped.predict(["the app crashes"]) == decided
     for model in ("counts.model", "solver.model", "disk.model", "matrix.model"):
         run("predict", model, "new.jsonl", "-o", "answers.csv")
-        run("evaluate", model, "new.jsonl", "--markdown", "measures.md")
+        run("evaluate", model, "new.jsonl", "--report", "measures.md")
         # the sums of solvers are rounded otherwise in the Python reference: 1e-16
         print(
             model,

@@ -56,13 +56,14 @@ def test_train(given, tmp_path, run):
     sizes = Counter(name for _, names in given.rows for name in names)
     assert dict(zip(map(str, counts.classes), counts.counts.class_docs.tolist(), strict=True)) == sizes
     assert counts.n_docs == given.n_learnt
-    if given.n_learnt < len(given.rows) or "--skip-bad" in given.words:
+    if given.n_learnt < len(given.rows) or "skip-bad=true" in given.words:
         assert "left out" in outcome[2]
 
 
 @pytest.mark.parametrize("given", ODD_INPUTS, ids=str)
 def test_evaluate(given, tmp_path, model, run):
-    outcome = run("evaluate", model, *paths_of(given, tmp_path), "--json", *given.words, *given.label_words)
+    words = " ".join(given.label_words).replace("--label-separator ", "--set label-separator=").split()
+    outcome = run("evaluate", model, *paths_of(given, tmp_path), "--json", *given.words, *words)
     if not refused(outcome, given.sentence):
         result = json.loads(outcome[1])
         assert result["measures"].get("documents", result.get("documents")) == given.n_learnt
@@ -88,7 +89,7 @@ def test_predict(given, tmp_path, model, run):
 @pytest.mark.parametrize("given", ODD_INPUTS, ids=str)
 def test_label(given, tmp_path, run):
     record = tmp_path / "labels.db"
-    outcome = run("label", *paths_of(given, tmp_path), "-o", record, "--status", *given.words)
+    outcome = run("label", "status", *paths_of(given, tmp_path), "-o", record, *given.words)
     if refused(outcome, given.plain):
         assert not record.exists()
     else:
@@ -100,7 +101,7 @@ def test_filter(given, tmp_path, model, run):
     paths = paths_of(given, tmp_path)
     ending = paths[0].suffix if paths[0].suffix in (".txt", ".parquet") else ".jsonl"
     output = tmp_path / f"kept{ending}"
-    outcome = run("filter", model, *paths, "-o", output, "--keep", "a", "--above", "0", *given.words)
+    outcome = run("filter", model, *paths, "-o", output, "--class", "a", "--above", "0", *given.words)
     if outcome[0] and any(sentence in outcome[2] for sentence in NOT_FILTERED):
         return
     if refused(outcome, IN_FILTER.get(given.plain, given.plain)):
@@ -110,8 +111,8 @@ def test_filter(given, tmp_path, model, run):
 
 
 COLUMNS = {
-    "--text": "text", "--label": "label", "--label-separator": "separator", "--label-columns": "label_columns",
-    "--ignore-label": "ignore_label",
+    "--text": "text", "--label": "label", "--label-separator": "separator", "label-columns": "label_columns",
+    "ignore-label": "ignore_label",
 }  # fmt: skip
 
 
@@ -119,13 +120,14 @@ COLUMNS = {
 def test_texts_and_labels_are_those_of_the_input(given, tmp_path):
     from unnaive.io.read_options import ReadOptions
 
-    words = [*given.words, *given.label_words]
+    pairs = [word.split("=") if "=" in word else [word] for word in (*given.words, *given.label_words)]
+    words = [word for pair in pairs for word in pair if word != "--set"]
     columns = {COLUMNS[word]: words[at + 1] for at, word in enumerate(words) if word in COLUMNS}
     columns |= {name: (value,) for name, value in columns.items() if name in ("text", "label_columns", "ignore_label")}
-    columns |= {"lower_labels": True} if "--lower-labels" in words else {}
-    encoding = words[words.index("--encoding") + 1] if "--encoding" in words else None
-    header = False if "--no-header" in words else None
-    options = ReadOptions(header=header, skip_bad="--skip-bad" in words, encoding=encoding)
+    columns |= {"lower_labels": True} if "lower-labels" in words else {}
+    encoding = words[words.index("encoding") + 1] if "encoding" in words else None
+    header = False if "header" in words else None
+    options = ReadOptions(header=header, skip_bad="skip-bad" in words, encoding=encoding)
     source = DataFile(tuple(map(str, paths_of(given, tmp_path))), options=options, **columns)
     if given.sentence and not given.rows:
         with pytest.raises(UnnaiveError, match=re.escape(given.sentence)):

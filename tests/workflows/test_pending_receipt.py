@@ -35,7 +35,7 @@ def names(folder):
 
 
 def is_verified():
-    return verify_file("m.model", ["r.json"], against="rest.csv", forgotten="gone.csv").verified
+    return verify_file("m.model", ["r.json"], remaining="rest.csv", forgotten="gone.csv").verified
 
 
 def full(*_, **options):
@@ -144,4 +144,4 @@ def test_the_receipt_of_another_output_is_pending_beside_it(folder):
         forget_file("m.model", "gone.csv", output="small.model", receipt="none/r.json")
     forget_file("m.model", "gone.csv", output="small.model", receipt="r.json")
     assert Path("m.model").read_bytes() == before
-    assert verify_file("small.model", ["r.json"], against="rest.csv").verified
+    assert verify_file("small.model", ["r.json"], remaining="rest.csv").verified

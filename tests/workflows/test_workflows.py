@@ -78,8 +78,8 @@ def test_a_classifier_that_is_passed_in_is_not_changed(tickets):
 
 def test_evaluation_is_that_of_the_command(tickets, capsys):
     unnaive.train_file(tickets / "train.csv", "multinomial", label="queue", output=tickets / "m.model")
-    result = unnaive.evaluate_file(tickets / "m.model", tickets / "test.csv", abstain_for=0.9)
-    printed = printed_json(capsys, "evaluate", tickets / "m.model", tickets / "test.csv", "--abstain-for", "0.9")
+    result = unnaive.evaluate_file(tickets / "m.model", tickets / "test.csv", target_accuracy=0.9)
+    printed = printed_json(capsys, "evaluate", tickets / "m.model", tickets / "test.csv", "--target-accuracy", "0.9")
     values = json.loads(json.dumps(result.to_dict()))
     assert (values["measures"], values["abstain"]) == (printed["measures"], printed["abstain"])
 
@@ -182,7 +182,7 @@ def test_files_are_cleaned_filtered_exported_and_drawn_as_by_the_commands(ticket
     train, model = tickets / "train.csv", tickets / "m.model"
     unnaive.train_file(train, "multinomial", label="queue", output=model)
     findings = tickets / "findings.csv"
-    run(capsys, "audit", train, "--label", "queue", "--fast", "--csv", findings)
+    run(capsys, "audit", train, "--label", "queue", "--fast", "--report", findings)
     cleaned = unnaive.clean_file(train, findings, tickets / "a.csv", accept="label-error", label="queue")
     more = "--label", "queue", "--accept", "label-error"
     printed = printed_json(capsys, "clean", train, findings, "-o", tickets / "b.csv", *more)
@@ -191,7 +191,7 @@ def test_files_are_cleaned_filtered_exported_and_drawn_as_by_the_commands(ticket
 
     unnaive.predict_file(model, tickets / "test.csv", tickets / "texts.jsonl")
     kept = unnaive.filter_files(model, tickets / "texts.jsonl", "billing", tickets / "a.jsonl", above=0.5)
-    more = tickets / "texts.jsonl", "--keep", "billing", "--above", "0.5"
+    more = tickets / "texts.jsonl", "--class", "billing", "--above", "0.5"
     printed = printed_json(capsys, "filter", model, *more, "-o", tickets / "b.jsonl")
     assert json.loads(json.dumps(kept.to_dict())) == printed
     assert (tickets / "a.jsonl").read_bytes() == (tickets / "b.jsonl").read_bytes()

@@ -43,8 +43,9 @@ def check_exists(path: str | Path) -> Path:
     hint = _find_nearest_name(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the current folder"
     if str(path) == "tickets":  # the built-in collection, which compare and audit know by name
-        advice = "to get the built-in tickets as files, run: unnaive demo --keep tickets"
-    raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
+        advice = "to get the built-in tickets as files, run: unnaive demo -o demo"
+    text = "" if path.suffix or hint else '; for a text itself: unnaive predict MODEL "some text"'
+    raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}{text}")
 
 
 def path_mode(path: str | Path) -> int | None:

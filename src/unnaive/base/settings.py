@@ -37,6 +37,7 @@ class Setting:
     metavar  the placeholder for the value in the command line help
     path     "read", "read-named" (NAME=PATH) or "written" if the value may be a file path
     stored   of a training option: "required" in every model file, "optional" if older files lack it, or "no"
+    needs    what it has no effect without: the name of another option, or "name=value"; one of them is enough
     exports  of a token option: the exports that carry every value of it; the others refuse all but the default
     """
 
@@ -56,6 +57,7 @@ class Setting:
     path: str = ""
     exports: tuple[str, ...] = ()
     stored: str = "optional"
+    needs: tuple[str, ...] = ()
 
     def check(self, value: Any, owner: str) -> None:
         """Raise an error of one sentence unless the value has a declared type and is in the declared range."""
@@ -192,6 +194,7 @@ def setting(
     path: str = "",
     exports: tuple[str, ...] = (),
     stored: str = "optional",
+    needs: tuple[str, ...] = (),
 ) -> Any:
     """Declare a setting: one sentence of help, its default, and its permitted strings or numbers; see Setting."""
     return Setting(
@@ -209,6 +212,7 @@ def setting(
         path=path,
         exports=exports,
         stored=stored,
+        needs=needs,
     )
 
 
@@ -305,11 +309,11 @@ def _constructor(declared: dict[str, Setting]) -> Callable[..., None]:
     """Build an `__init__` that takes the declared settings as keywords."""
 
     def __init__(self: Any, **values: Any) -> None:
+        for name, setting in declared.items():  # first, so that the object of a failed call can be shown
+            setattr(self, name, values.get(name, setting.default))
         for name in values:
             if name not in declared:
                 raise TypeError(f"{type(self).__name__}: {unknown_setting(name, list(declared))}")
-        for name, setting in declared.items():
-            setattr(self, name, values.get(name, setting.default))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(setting.name, keyword, default=setting.default) for setting in declared.values()]

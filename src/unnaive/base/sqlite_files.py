@@ -27,7 +27,19 @@ def transaction(data: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     data.execute("BEGIN IMMEDIATE")
     try:
         yield data
+        data.execute("COMMIT")
     except BaseException:
-        data.execute("ROLLBACK")
+        if data.in_transaction:  # SQLite rolls back by itself if, for instance, the disk is full
+            data.execute("ROLLBACK")
         raise
-    data.execute("COMMIT")
+
+
+@contextmanager
+def snapshot(data: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Let all statements of the block read the same state, whatever other connections write meanwhile."""
+    data.execute("BEGIN")
+    try:
+        yield data
+    finally:
+        if data.in_transaction:
+            data.execute("ROLLBACK")

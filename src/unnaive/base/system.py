@@ -1,4 +1,4 @@
-"""The differences between operating systems, in one place: locks, replacing open files, cores, memory, terminals.
+"""The differences between operating systems: locks, replacing open files, cores, terminals; memory is in system_memory.
 
 No other module imports what only some systems have (`fcntl`, `msvcrt`, `resource`, `termios`, …); a test checks this.
 The code tests for features, not for the name of the system, and falls back to a portable method.
@@ -42,7 +42,6 @@ PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0) | getattr(os
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 MANY_DESCRIPTORS = 1 << 16  # assumed where the system has no limit or does not report it
-LARGE_BLOCK = 1 << 20  # bytes
 SCRATCH = ".unnaive-"  # prefix of the names of temporary folders
 
 
@@ -250,76 +249,29 @@ def _remove_folder(folder: Path) -> bool:
     return not folder.exists()
 
 
+@contextmanager
+def file_in_memory(content: bytes) -> Iterator[str]:
+    """The path of a file with these bytes: in memory if possible, since a service may not be able to write any."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").exists():
+        handle = os.memfd_create("content")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{handle}"
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "content"
+        path.write_bytes(content)
+        yield str(path)
+
+
 def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
     """Call `before` on every fork, then `after` in both processes; does nothing on systems without fork."""
     register = getattr(os, "register_at_fork", None)
     if register is not None:
         register(before=before, after_in_parent=after, after_in_child=after)
-
-
-def is_in_memory(folder: str | Path) -> bool:
-    """Whether files of a folder are kept in memory (tmpfs), as Linux says; False on other systems."""
-    try:
-        device = Path(folder).stat().st_dev
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
-    number = f"{os.major(device)}:{os.minor(device)}"
-    kinds = [line.partition(" - ")[2].split(" ")[0] for line in mounts if line.split(" ")[2] == number]
-    return any(kind in ("tmpfs", "ramfs") for kind in kinds)
-
-
-def return_large_blocks() -> None:
-    """Make the C library return large blocks to the system as soon as they are freed.
-
-    glibc raises the size threshold for this with every large block that is freed, up to 32 MB. Buffers of a batch then
-    stay in a fragmented heap, which grows by up to half. Setting the threshold once keeps it fixed.
-    """
-    mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
-    _call_glibc("mallopt", mmap_threshold, LARGE_BLOCK)
-
-
-def return_small_blocks() -> None:
-    """Return freed memory to the operating system (malloc_trim); holding batches for a while fragments the heap."""
-    _call_glibc("malloc_trim", 0)
-
-
-def find_machine_bytes() -> int | None:
-    """The memory that processes of this machine or container may use in all, in bytes; None if unknown."""
-    try:
-        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None
-    with suppress(OSError, ValueError):  # no limit, or "max"
-        return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return machine
-
-
-def find_resident_bytes() -> int | None:
-    """The resident memory of this process in bytes, including pages of mapped files; None if unknown."""
-    try:
-        with Path("/proc/self/statm").open("rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return None
-
-
-def drop_mapped_pages(file_map: Any) -> None:
-    """Drop the pages of a file's `mmap` from the memory of this process; they are read again when used."""
-    import mmap
-
-    advice = getattr(mmap, "MADV_DONTNEED", None)
-    if advice is not None:
-        with suppress(OSError, ValueError):
-            file_map.madvise(advice)
-
-
-def _call_glibc(name: str, *numbers: int) -> None:
-    """Call a function of the C library, if it exists there."""
-    import ctypes
-
-    with suppress(OSError, AttributeError, TypeError):  # TypeError: CDLL(None) on Windows
-        getattr(ctypes.CDLL(None), name)(*numbers)
 
 
 @contextmanager

@@ -22,6 +22,6 @@ def thread_count(threads: int | None) -> int:
         return count_cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise UnnaiveError(
-            f"n_jobs, or --threads, is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores"
+            f"n_jobs, or --jobs, is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores"
         )
     return threads

@@ -94,7 +94,7 @@ DESCRIPTION = {
     "followed": FieldRule("a table of places and batches", _is_followed, optional=True),
     "conformal": FieldRule("a table", _is_table, optional=True),
     "documents": FieldRule("a table", _is_table, optional=True),
-    "vectors": FieldRule("a table", _is_table, optional=True),
+    "word_vectors": FieldRule("a table", _is_table, optional=True),
     "register": FieldRule("a table", _is_table, optional=True),
     "checksums": FieldRule("a table", _is_table, optional=True),
 }
@@ -133,7 +133,7 @@ SETTINGS = {  # settings of models whose types are not plain
 }
 PARTS: dict[str, Mapping[str, FieldRule]] = {
     "training": TRAINING, "scorer": SCORER, "register": REGISTER, "conformal": CONFORMAL,
-    "vectors": VECTORS,
+    "word_vectors": VECTORS,
 }  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def check_parts(model: type[Model], about: dict[str, Any], arrays: Arrays) -> No
     present = {
         "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,
         "conformal": "conformal" in about, "register": "register" in about, "text_hashes": True,
-        "vectors": "vectors" in about,
+        "word_vectors": "word_vectors" in about,
     }  # fmt: skip
     for name in arrays:
         if not present.get(name.partition(".")[0]):

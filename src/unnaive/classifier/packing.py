@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from unnaive.data.word_vectors import WordVectors
 
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of dtype; infinity is not allowed
+MOST_WHOLE = 2.0**53  # whole numbers below it are exact in float64
 GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
 
 
@@ -113,9 +114,9 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     }
     if fitted.followed is not None and not frozen:
         about["followed"] = fitted.followed.to_dict()
-    if spec.vectors is not None and not frozen:
-        arrays |= {f"vectors.{name}": array for name, array in spec.vectors.to_arrays().items()}
-        about["vectors"] = {"words": len(spec.vectors.words), "dimensions": spec.vectors.n_dims}
+    if spec.word_vectors is not None and not frozen:
+        arrays |= {f"word_vectors.{name}": array for name, array in spec.word_vectors.to_arrays().items()}
+        about["word_vectors"] = {"words": len(spec.word_vectors.words), "dimensions": spec.word_vectors.n_dims}
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()
         arrays |= {f"conformal.{name}": array for name, array in tables.items()}
@@ -147,7 +148,7 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     warnings.warn(
         f"the {documents.n_docs:,} counted documents need {documents.nbytes:,} bytes in the model file, more "
         f"than the limit of {limit:,}; the model is saved without them, so {less}; to keep them, raise "
-        "documents_limit (--documents-limit)",
+        "documents_limit (--set documents-limit)",
         UnnaiveWarning,
         stacklevel=4,
     )
@@ -172,17 +173,30 @@ def _pack_vocabulary(name: str, vocabulary: Vocabulary) -> Arrays:
 
 
 def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
-    """Counts, and their vocabulary if it is larger than the one in use."""
+    """Counts, and their vocabulary if it is larger than the one in use.
+
+    Sums of weights that are all whole numbers are stored as integers: after documents with soft labels were forgotten,
+    the file is the same as if they had never been learnt.
+    """
     counts, vocabulary = named.counts, named.vocabulary
     same = vocabulary is None or vocabulary is in_use
     arrays: Arrays = {} if same else _pack_vocabulary("counts.vocabulary", vocabulary)  # type: ignore[arg-type]
-    for name in ("n_docs", "class_docs", "terms", "df"):
-        arrays[f"counts.{name}"] = narrow(np.atleast_1d(getattr(counts, name)))
+    sums = {f"counts.{name}": np.atleast_1d(getattr(counts, name)) for name in ("n_docs", "class_docs", "terms", "df")}
     for name in ("class_terms", "class_df"):
         table = stored(counts, name)
-        for part in ("data", "indices", "indptr"):
+        sums[f"counts.{name}.data"] = table.data
+        for part in ("indices", "indptr"):
             arrays[f"counts.{name}.{part}"] = narrow(getattr(table, part))
-    return arrays
+    if all(map(_is_whole, sums.values())):
+        sums = {name: values.astype(np.int64) for name, values in sums.items()}
+    return arrays | {name: narrow(values) for name, values in sums.items()}
+
+
+def _is_whole(values: NDArray[Any]) -> bool:
+    """Whether all values are whole numbers that float64 has exactly."""
+    if values.dtype.kind in "iu" or not values.size:
+        return True
+    return bool(np.abs(values).max() < MOST_WHOLE and (values == np.rint(values)).all())
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
@@ -242,7 +256,7 @@ def unpack(
         arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single",
         verify=verify_documents,
     )  # fmt: skip
-    spec = replace(_spec(model_class, about, decision), vectors=_vectors(arrays, about.get("vectors")))
+    spec = replace(_spec(model_class, about, decision), word_vectors=_vectors(arrays, about.get("word_vectors")))
     spec.model.check_recipe(recipe, len(classes))
     return FittedModel(
         spec=spec,
@@ -297,7 +311,9 @@ def _vectors(arrays: Arrays, stored: Any) -> WordVectors | None:
         return None
     from unnaive.data.word_vectors import WordVectors
 
-    tables = {name.removeprefix("vectors."): array for name, array in arrays.items() if name.startswith("vectors.")}
+    tables = {
+        name.removeprefix("word_vectors."): array for name, array in arrays.items() if name.startswith("word_vectors.")
+    }
     vectors = WordVectors.from_arrays(tables)
     if stored != {"words": len(vectors.words), "dimensions": vectors.n_dims}:
         raise BadModel("its number of word vectors is not the one in its description; train it again")

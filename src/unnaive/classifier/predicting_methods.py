@@ -25,21 +25,21 @@ class PredictingMethods(FieldMethods, ModelParameters):
     calibrate: str | bool | None
     optimise: Any
 
-    def predict(self, texts: Any, *, unknown_rate: float | None = None) -> Predictions:
+    def predict(self, texts: Any, *, out_of_scope_rate: float | None = None) -> Predictions:
         """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
 
-        The labels of a tuple are sorted by score, the most probable first. With `unknown_rate`, e.g. 0.05, texts unlike
-        all classes get the label "unknown", and so do 5 % of the texts of the classes.
+        The labels of a tuple are sorted by score, the most probable first. With `out_of_scope_rate`, e.g. 0.05, texts
+        unlike all classes get the label "undecided", and so do 5 % of the texts of the classes.
         """
-        return self._fitted().predict(texts, unknown_rate=unknown_rate)
+        return self._fitted().predict(texts, out_of_scope_rate=out_of_scope_rate)
 
-    def novelty(self, texts: Any) -> Floats:
+    def out_of_scope_score(self, texts: Any) -> Floats:
         """Novelty of each text (n_texts,): the share of held-out texts that are more like one of the classes.
 
         For texts like those of training, 5 % of the values are above 0.95; out-of-scope texts are mostly near 1. This
         needs three classes, and held-out scores, which `calibrate` or the model itself computes.
         """
-        return self._fitted().novelty(self._documents(texts))
+        return self._fitted().out_of_scope_score(self._documents(texts))
 
     @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_proba(self, texts: Any) -> Floats:
@@ -51,15 +51,15 @@ class PredictingMethods(FieldMethods, ModelParameters):
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(self._documents(texts))
 
-    def predict_set(
-        self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    def predict_label_set(
+        self, texts: Any, coverage: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """For each text, a set of labels that contains the right one with this confidence, the most probable first.
+        """For each text, a set of labels that contains the right one with this coverage, the most probable first.
 
-        This needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_set`.
+        This needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_label_set`.
         """
-        return self._fitted().predict_set(
-            self._documents(texts), confidence, by_class=by_class, at_least_one=at_least_one
+        return self._fitted().predict_label_set(
+            self._documents(texts), coverage, by_class=by_class, at_least_one=at_least_one
         )
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))

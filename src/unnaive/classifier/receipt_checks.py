@@ -67,24 +67,24 @@ def check_receipts(
     checks += [_check_model(fitted, last), _check_register(fitted, receipts)]
     if fitted.choice_kept:
         sentence = f"that the {CHOICE} does not depend on the documents: it was made before they were forgotten"
-        checks.append(ReceiptCheck("choice", None, f"{sentence} (--keep-choice)"))
+        checks.append(ReceiptCheck("choice", None, f"{sentence} (--search keep)"))
     if fitted.provenance.n_approximate:
         words = (
             "that weights, vocabulary and calibration do not depend on the documents: the weights were changed "
-            "approximately (--approximate)"
+            "approximately (--search adjust)"
         )
         checks.append(ReceiptCheck("weights", None, words))
     return checks
 
 
-def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
+def not_checked(*, forgotten: bool, remaining: bool) -> list[ReceiptCheck]:
     """The checks that were not made because their documents were not given."""
     checks = []
     if not forgotten:
         words = "that the hashes are those of the documents to forget: give these documents as --forgotten"
         checks.append(ReceiptCheck("documents", None, words))
-    if not against:
-        words = "that the model equals one trained on the remaining documents, byte for byte: give these as --against"
+    if not remaining:
+        words = "that the model equals one trained on the remaining documents, byte for byte: give these as --remaining"
         checks.append(ReceiptCheck("bytes", None, words))
     return checks
 
@@ -187,7 +187,7 @@ def check_forgotten(receipts: Sequence[Receipt], texts: Any, labels: LabelSets, 
     )  # fmt: skip
 
 
-def check_against(
+def check_remaining(
     fitted: FittedModel, receipts: Sequence[Receipt], texts: Any, labels: LabelSets, key: bytes | None
 ) -> list[ReceiptCheck]:
     """Check by training again on the data without the forgotten documents."""

@@ -22,8 +22,8 @@ STATEMENTS = {
     "approximate": "The counted documents that the model after keeps are those before, without these; its weights were "
     "changed approximately; they, its vocabulary and its calibration may still depend on them.",
 }
-CHOICE = "choice of models"  # kept by --keep-choice, for a model that selects among candidates
-WEIGHTS = "weights, approximately"  # changed by --approximate
+CHOICE = "choice of models"  # kept by --search keep, for a model that selects among candidates
+WEIGHTS = "weights, approximately"  # changed by --search adjust
 KEPT: tuple[list[str], ...] = ([], [CHOICE], [WEIGHTS], [CHOICE, WEIGHTS])
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
 CLOCKS = timedelta(days=1)  # a receipt from further in the future than clocks may differ is invalid

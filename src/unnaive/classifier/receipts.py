@@ -87,7 +87,7 @@ def complete_receipt(
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """The parts that may depend on forgotten documents, because of --keep-choice or --approximate."""
+    """The parts that may depend on forgotten documents, because of --search keep or --search adjust."""
     return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.provenance.n_approximate)
 
 

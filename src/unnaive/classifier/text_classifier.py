@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError
 from unnaive.base.registry import import_part
-from unnaive.base.settings import document_settings, unknown_setting
+from unnaive.base.settings import document_settings
 from unnaive.base.types import Label, ProgressCallback
 from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.parameters import constructor_signature
 from unnaive.classifier.predicting_methods import PredictingMethods
 from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
 from unnaive.learning.training_options import TRAINING_OPTIONS
-from unnaive.models.catalogue import find_model, make_model, model_reference
+from unnaive.models.catalogue import find_model, make_model, model_reference, refuse_setting
 from unnaive.text.token_rule import OPTIONS, TokenRule
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             stopwords: str | Sequence[str] | None = None,
             stem: str | None = None,
             ngrams: tuple[int, int] = (1, 1),
-            html: bool = False,
+            strip_html: bool = False,
             message: str | None = None,
             analyzer: str = "word",
             char_ngrams: tuple[int, int] = (2, 5),
@@ -114,7 +114,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             decision: str | Decision | None = None,
             calibrate: str | bool | None = None,
             optimise: Any = None,
-            vectors: Any = None,
+            word_vectors: Any = None,
             class_weight: Any = None,
             n_jobs: int | None = None,
             random_state: int = 0,
@@ -129,7 +129,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             self.stopwords = stopwords
             self.stem = stem
             self.ngrams = ngrams
-            self.html = html
+            self.strip_html = strip_html
             self.message = message
             self.analyzer = analyzer
             self.char_ngrams = char_ngrams
@@ -145,7 +145,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             self.decision = decision
             self.calibrate = calibrate
             self.optimise = optimise
-            self.vectors = vectors
+            self.word_vectors = word_vectors
             self.class_weight = class_weight
             self.n_jobs = n_jobs
             self.random_state = random_state
@@ -211,25 +211,22 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         )  # fmt: skip
 
     def partial_fit(
-        self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
-        classes: Sequence[Label] | None = None, keep_choice: bool = False, rechoose: bool = False,
-        approximate: bool = False, progress: ProgressCallback | None = None,
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, new_classes: bool = False,
+        classes: Sequence[Label] | None = None, search: str = "again",
+        progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Learn more documents: the result equals training on all of them at once, in any order.
 
-        New words are learnt. An unseen class is an error unless `grow`. The first call takes the classes from
-        `classes`, or from its labels. Everything that was tuned on held-out documents is tuned again. `auto` searches
-        again, which takes as long as `fit`; `rechoose` requests this default explicitly. With `keep_choice`, `auto`
-        trains the members that it selected before. With `approximate`, it only adjusts its weights to these documents,
-        which takes milliseconds; the documents are kept, so that the next exact update trains on all of them.
+        New words are learnt. An unseen class is an error unless `new_classes`. The first call takes the classes
+        from `classes`, or from its labels. Everything that was tuned on held-out documents is tuned again. `auto`
+        searches "again", which takes as long as `fit`. With `search="keep"`, `auto` trains the members that it selected
+        before. With "adjust", it only adjusts its weights to these documents, which takes milliseconds; the documents
+        are kept, so that the next exact update trains on all of them.
         """
         from unnaive.data.training_data import TrainingData
         from unnaive.learning.train import train
         from unnaive.learning.update import learn_more, over_known_classes
 
-        if rechoose and (keep_choice or approximate):
-            other = "keep_choice" if keep_choice else "approximate"
-            raise UnnaiveError(f"{other} and rechoose contradict each other; give one of the two")
         if not self.__sklearn_is_fitted__():
             self._find_fields(texts, labels)
         texts = self._documents(texts)
@@ -244,20 +241,20 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             register = _changed_register(before, True, texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, True, texts, sample_weight)
             self.fitted_ = learn_more(
-                before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, progress=progress,
-                register=register, text_hashes=hashes,
+                before, new, new_classes=new_classes, search=search, progress=progress, register=register,
+                text_hashes=hashes,
             )  # fmt: skip
         return self
 
     def forget(
-        self, texts: Any, labels: Any, sample_weight: Any = None, *, keep_choice: bool = False,
-        approximate: bool = False, progress: ProgressCallback | None = None,
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, search: str = "again",
+        progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Forget documents exactly: the result equals a model that never saw them.
 
         Weights, calibration, thresholds, held-out scores and the selection of `auto` no longer depend on them. `auto`
-        searches again, which takes as long as `fit`. With `keep_choice` it keeps the selection that it made with the
-        documents, and only trains again. With `approximate` it approximately reverses their effect on the weights; the
+        searches again, which takes as long as `fit`. With `search="keep"` it keeps the selection that it made with
+        the documents, and only trains again. With "adjust" it approximately reverses their effect on the weights; the
         weights may depend on them until the next exact change.
 
         Words and classes that no other document has are removed too. Give the labels that were learnt. A model that
@@ -274,17 +271,15 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         register = _changed_register(before, False, texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, False, texts, sample_weight)
         self.fitted_ = forget_documents(
-            before, gone, keep_choice=keep_choice, approximate=approximate, progress=progress, register=register,
+            before, gone, search=search, progress=progress, register=register,
             text_hashes=hashes,
         )  # fmt: skip
         return self
 
-    def merge(
-        self, *others: TextClassifier, keep_choice: bool = False, progress: ProgressCallback | None = None
-    ) -> Self:
+    def merge(self, *others: TextClassifier, search: str = "again", progress: ProgressCallback | None = None) -> Self:
         """Merge models that were trained separately: the result equals training on all their documents.
 
-        `auto` searches again; with `keep_choice` it keeps the selection of this model.
+        `auto` searches again; with `search="keep"` it keeps the selection of this model.
         """
         from unnaive.data.text_hashes import join_text_hashes
         from unnaive.learning.update import merge_models
@@ -292,7 +287,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         spec, rule = self.spec(), self.token_rule
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
         hashes = join_text_hashes([part.text_hashes for part in parts])
-        merged = merge_models(*parts, keep_choice=keep_choice, progress=progress)
+        merged = merge_models(*parts, search=search, progress=progress)
         self.fitted_ = replace(merged, text_hashes=hashes)
         return self
 
@@ -397,9 +392,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
             names = [*self._known_settings(), *self._named]
-            raise UnknownName(f"{find_model(self.model).traits.name}: {unknown_setting(unknown[0], names)}")
+            raise refuse_setting(find_model(self.model).traits.name, unknown[0], names)
         options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
-        options |= {"optimise": read_optimise(self.optimise), "vectors": _read_vectors(self.vectors)}
+        options |= {"optimise": read_optimise(self.optimise), "word_vectors": _read_vectors(self.word_vectors)}
         spec = TrainingSpec(make_model(self.model, self._settings, **runtime), **options)
         check_spec(spec)
         return spec

@@ -424,6 +424,27 @@ nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
   return python_of(sums, corpus);
 }
 
+// Whether a row has two cells in one column; the columns of a row may be in any order.
+template <typename Index>
+bool run_has_repeats(Vector<Index> starts, Vector<int32_t> columns, int64_t n_columns) {
+  require(n_columns >= 0, "a table has no fewer than 0 columns");
+  check_starts(starts.data(), starts.size(), columns.size(), "the rows do not lie within the cells");
+  check_inside(columns.data(), columns.size(), n_columns, "a cell is in a column that is not there");
+  nb::gil_scoped_release free;
+  std::vector<uint32_t> last_row(static_cast<size_t>(n_columns));  // 1 + the last row with a cell in each column
+  for (size_t row = 0; row + 1 < starts.size(); ++row) {
+    const auto mark = static_cast<uint32_t>(row + 1);
+    bool again = false;
+    for (Index k = starts.data()[row]; k < starts.data()[row + 1]; ++k) {
+      uint32_t& last = last_row[static_cast<size_t>(columns.data()[k])];
+      again |= last == mark;
+      last = mark;
+    }
+    if (again) return true;
+  }
+  return false;
+}
+
 // (columns, former position of each cell) of a matrix whose column j moves to place[j].
 template <typename Index>
 nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> place) {
@@ -483,6 +504,8 @@ NB_MODULE(_products, m) {
   documents(&run_add_documents<int32_t>);
   documents(&run_add_documents<int64_t>);
   m.def("list_cells", &run_list_cells, nb::arg("cells").noconvert(), nb::arg("n_terms"));
+  m.def("has_repeats", &run_has_repeats<int32_t>);
+  m.def("has_repeats", &run_has_repeats<int64_t>);
   m.def("move_columns", &run_move_columns<int32_t>);
   m.def("move_columns", &run_move_columns<int64_t>);
   nb::class_<ScalingDocuments>(m, "ScalingDocuments")

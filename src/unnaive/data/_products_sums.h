@@ -10,6 +10,7 @@
 
 #include "../base/_checks.h"
 #include "../base/_threads.h"
+#include "../text/_class_cells.h"
 
 template <typename Index>
 struct CountRows {
@@ -27,11 +28,9 @@ struct ClassDocuments {
   int64_t classes;
 };
 
-// A cell holds the sum of counts in its upper half and the number of documents in its lower half: one addition updates
-// both.
-inline uint64_t cell_of(int32_t value) { return static_cast<uint64_t>(value) << 32 | 1; }
-inline int64_t sum_of(uint64_t cell) { return static_cast<int64_t>(cell >> 32); }
-inline int64_t df_of(uint64_t cell) { return static_cast<int64_t>(cell & 0xFFFFFFFFu); }
+using unnaive::cell_of;
+using unnaive::df_of;
+using unnaive::sum_of;
 
 template <typename Index>
 void add_row(const CountRows<Index>& X, int64_t row, uint64_t* cells) {

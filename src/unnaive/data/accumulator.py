@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.system import return_small_blocks
+from unnaive.base.system_memory import return_small_blocks
 from unnaive.base.types import Label
 from unnaive.data.arrays import StoredMatrix, stored
 from unnaive.data.count_tables import take_rows

@@ -55,6 +55,7 @@ def class_sums(
     if order is not None:
         place[order] = np.arange(len(order), dtype=np.int32)
     often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
+    X = _with_short_counts(X) if often else X
     if often and _suits(X, by_class, weight, number):
         sums = _native_sums(X, by_class, place, threads)
         if sums is not None:
@@ -66,6 +67,13 @@ def class_sums(
     counting = _tables_at_once if small else _tables_by_counting
     tables = (counting if often else _tables_by_product)(by_class, X, number)
     return ClassSums(*tables, *_column_sums(X, weight, number))
+
+
+def _with_short_counts(X: Sparse) -> Sparse:
+    """X with 32-bit counts, for the native loops, if it has wider ones that fit."""
+    if X.data.dtype.kind not in "iu" or X.data.itemsize <= 4 or not X.nnz or X.data.max() > np.iinfo(np.int32).max:
+        return X
+    return csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
 
 
 def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bool:

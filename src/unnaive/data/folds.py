@@ -15,20 +15,41 @@ from unnaive.base.types import Floats, Ids
 STRATUM = 40  # a class with this many documents is spread evenly over the folds
 
 
-def folds(Y: Any, n_folds: int, *, seed: int = 0) -> Ids:
+def folds(Y: Any, n_folds: int, *, seed: int = 0, group: Ids | None = None) -> Ids:
     """Assign a fold to each document (n_docs,), shuffled and stratified by label set.
 
-    Documents are assigned in the order of their rarest class, so that rare classes are spread over the folds.
+    Documents are assigned in the order of their rarest class, so that rare classes are spread over the folds. Documents
+    of one `group` (n_docs,), such as copies, are in the fold of the first of them.
 
     >>> np.bincount(folds(np.ones((10, 1)), 5))
     array([2, 2, 2, 2, 2])
+    >>> folds(np.ones((4, 1)), 2, group=np.array([5, 3, 5, 3])).tolist()
+    [0, 1, 0, 1]
     """
-    rarest = rarest_classes(Y)
+    rarest, number = rarest_classes(Y), None
+    if group is not None:
+        first, number = first_of_groups(group)
+        if len(first) < n_folds <= len(rarest):
+            raise BadData(
+                f"{count_noun(len(rarest), 'document')} cannot be split into {n_folds} folds, since copies share a "
+                f"fold and without them only {len(first)} are left; choose a number up to {len(first)}"
+            )
+        rarest = rarest[first]
     check_n_folds(len(rarest), n_folds)
     shuffled = np.random.default_rng(seed).permutation(len(rarest))
     dealt = np.empty(len(rarest), np.int64)
     dealt[shuffled[np.argsort(rarest[shuffled], kind="stable")]] = np.arange(len(rarest)) % n_folds
-    return dealt
+    return dealt if number is None else dealt[number]
+
+
+def first_of_groups(group: Ids) -> tuple[Ids, Ids]:
+    """(the first document of each group, ascending (n_groups,), the number of each document's group (n_docs,)).
+
+    >>> [part.tolist() for part in first_of_groups(np.array([7, 3, 7, 5]))]
+    [[0, 1, 3], [0, 1, 0, 2]]
+    """
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    return np.sort(first), np.argsort(np.argsort(first))[number]
 
 
 def block_folds(group: Ids, n_folds: int, order: Ids | None = None) -> Ids:

@@ -1,4 +1,4 @@
-"""When two labels are two spellings of one name: the one rule for --lower-labels, audit and the service."""
+"""When two labels are two spellings of one name: the one rule for --set lower-labels=true, audit and the service."""
 
 from __future__ import annotations
 

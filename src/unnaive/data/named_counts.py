@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.sample_weights import class_weight_factors
 from unnaive.data.targets import Targets, place_columns, shorten_classes, sorted_classes
+from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 
 
@@ -53,6 +55,28 @@ class NamedCounts:
         if vocabulary is None or order is None:
             return cls(targets.classes, vocabulary, counts)
         return cls(targets.classes, vocabulary.in_order(order), counts)
+
+    @classmethod
+    def of_texts(cls, counter: TextCounter, texts: Any, targets: Targets) -> NamedCounts | None:
+        """Sum texts with one label each, terms sorted, without a matrix; None if the counter cannot (`sum_classes`).
+
+        >>> from unnaive.data.targets import read_targets
+        >>> counts = NamedCounts.of_texts(TextCounter(), ["good ball", "fair"], read_targets(["sport", "news"], 2))
+        >>> counts.vocabulary.terms, counts.counts.class_terms.toarray()
+        (['ball', 'fair', 'good'], array([[0, 1, 0],
+               [1, 0, 1]]))
+        """
+        classes, n_classes = targets.Y.indices, len(targets.classes)
+        if targets.multilabel or len(classes) != targets.Y.shape[0]:  # some have no label
+            return None
+        summed = counter.sum_classes(texts, classes.astype(np.int32, copy=False), n_classes)
+        if summed is None:
+            return None
+        shape = n_classes, len(summed.vocabulary)
+        terms, df = (csr_array((part, summed.columns, summed.ends), shape=shape) for part in (summed.sums, summed.df))
+        class_docs = np.bincount(classes, minlength=n_classes)
+        counts = Counts(np.int64(len(classes)), class_docs, terms, df, summed.corpus_sums, summed.corpus_df)
+        return cls(targets.classes, summed.vocabulary, counts)
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:

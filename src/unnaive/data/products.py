@@ -45,6 +45,19 @@ def product(X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
     return out
 
 
+def has_repeats(X: Sparse) -> bool:
+    """Whether a row of X may have two cells in one column; True if that cannot be found without sorting.
+
+    >>> has_repeats(csr_array([[1, 2]]))
+    False
+    """
+    if X.has_canonical_format:
+        return False
+    if NATIVE is None or X.indices.dtype != np.int32 or X.indptr.dtype not in (np.int32, np.int64):
+        return True
+    return bool(NATIVE.has_repeats(X.indptr, X.indices, X.shape[1]))
+
+
 def transposed_product(X: Sparse, dense: Floats) -> Floats:
     """Xᵀ·dense: (n_terms, n_docs) × (n_docs, width) → (n_terms, width).
 

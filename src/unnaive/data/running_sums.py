@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.system import return_small_blocks
+from unnaive.base.system_memory import return_small_blocks
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import StoredMatrix, stored
 from unnaive.data.class_sums import canonical

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import Targets, class_codes, plain_label, single_labels
 
 # Limits of weights: models square weights, multiply them by costs and add small constants to their sums, which would
 # overflow or vanish for extreme numbers; within these limits weights have the same meaning for every model.
 SMALLEST, LARGEST = 1e-9, 1e9
-MANY = 20  # documents from which weights that sum to 1 are a mistake; fewer may be the soft labels of one text
 
 
 def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
@@ -58,17 +56,6 @@ def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
             f"{LARGEST:g}"
         )
     return weights
-
-
-def warn_about_shares(weight: Floats | None) -> None:
-    """Warn if the weights are shares that sum to 1: a model would smooth and regularise as for a single document."""
-    if weight is not None and len(weight) >= MANY and abs(float(weight.sum()) - 1) < 1e-6:
-        warnings.warn(
-            f"the sample weights of {len(weight):,} documents sum to 1, so they count as one document together; "
-            "multiply them by the number of documents",
-            UnnaiveWarning,
-            stacklevel=2,
-        )
 
 
 def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floats | None) -> Floats | None:

@@ -78,7 +78,7 @@ class SharedPassages:
         [0, 3, 1, 4, 2]
         """
         parent = list(range(self.n_docs))  # union–find: the root of a run is its first document
-        runs: dict[int, list[int]] = {}
+        following, last = [-1] * self.n_docs, list(range(self.n_docs))  # runs are linked lists, joined in one step
 
         def find_root(row: int) -> int:
             while parent[row] != row:
@@ -90,9 +90,14 @@ class SharedPassages:
         for left, right in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
             start, end = sorted((find_root(left), find_root(right)))
             if start != end:
-                runs.setdefault(start, [start]).extend(runs.pop(end, [end]))
+                following[last[start]], last[start] = end, last[end]
                 parent[end] = start
-        order = [row for start in range(self.n_docs) if parent[start] == start for row in runs.get(start, [start])]
+        order = []
+        for start in range(self.n_docs):
+            row = start if parent[start] == start else -1
+            while row >= 0:
+                order.append(row)
+                row = following[row]
         return np.array(order, np.int64)
 
 

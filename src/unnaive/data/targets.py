@@ -70,13 +70,18 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
         )
     if _is_indicator(values):
         return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
-    # test each type rather than each value: there are few types, and testing values takes longer than counting texts
-    sets = any(issubclass(kind, Collection) and not issubclass(kind, (str, bytes)) for kind in set(map(type, values)))
+    # test each type of the distinct labels rather than each label, which would take longer than counting texts
+    try:
+        distinct: Collection[Any] = set(values)
+    except TypeError:  # lists or sets of labels
+        distinct = values
+    sets = any(issubclass(kind, Collection) and not issubclass(kind, (str, bytes)) for kind in set(map(type, distinct)))
     if sets and multilabel is False:
         values, sets = [_only(row, value) for row, value in enumerate(values)], False
+        distinct = values
     if sets or multilabel:
         return _sets([value if _is_collection(value) else (value,) for value in values])
-    return _single(values)
+    return _single(values, distinct)
 
 
 def _to_array(table: Any) -> NDArray[Any]:
@@ -159,8 +164,9 @@ def _check_float_labels(labels: Floats) -> None:
         )
 
 
-def _single(values: Sequence[Any]) -> Targets:
-    classes = sorted_classes(set(values))
+def _single(values: Sequence[Any], distinct: Iterable[Any]) -> Targets:
+    """Labels, and the distinct ones, which may be repeated."""
+    classes = sorted_classes(set(distinct))
     return Targets(classes, one_label_matrix(class_codes(values, classes), len(classes)), "single")
 
 
@@ -350,12 +356,12 @@ def check_known_classes(classes: Sequence[Label], model_classes: Sequence[Label]
 
     >>> check_known_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass grow=True...
+    unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass...
     """
     among = set(model_classes)
     new = [label for label in classes if label not in among]
     if new:
         raise BadData(
             f"class {new[0]!r} is not among the {len(model_classes)} classes of the model "
-            f"({shorten_classes(model_classes)}); pass grow=True, or --grow, to add it"
+            f"({shorten_classes(model_classes)}); pass new_classes=True, or --new-classes, to add it"
         )

@@ -24,8 +24,9 @@ from unnaive.data.fields.fields import as_documents
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.partly_labelled import read_partly_labelled
-from unnaive.data.sample_weights import check_sample_weight, class_sample_weight, warn_about_shares
-from unnaive.data.targets import Targets, read_targets
+from unnaive.data.sample_weights import check_sample_weight, class_sample_weight
+from unnaive.data.soft_labels import warn_about_small_weights
+from unnaive.data.targets import Targets, read_targets, single_labels
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule
@@ -119,7 +120,8 @@ class TrainingData:
     ) -> Self:  # fmt: skip
         """Texts in memory with their labels; with `unlabelled`, labels may be missing.
 
-        With `sums_only`, terms of rows that have one label each may be in any order, which is enough for sums.
+        With `sums_only`, there are only sums over documents that have one label and the weight 1 each, or rows whose
+        terms may be in any order.
         Without `check`, one class and texts without terms are allowed, for documents to add to or remove from a model.
         """
         documents = as_documents(texts, rule.fields)
@@ -129,6 +131,11 @@ class TrainingData:
         if check:
             check_classes(targets.classes, targets.multilabel)  # first, since counting the texts takes longer
         counter = TextCounter(rule, threads=n_jobs)
+        if sums_only and sample_weight is None:
+            sums = NamedCounts.of_texts(counter, documents, targets)
+            if sums is not None:
+                data = cls.of_kept(sums, targets.target_type, token_rule=rule, n_jobs=n_jobs)
+                return data.checked() if check else data
         if sums_only and not targets.multilabel:
             X, units = counter.count(documents, grow=True, ordered=False), None
         else:
@@ -143,7 +150,8 @@ class TrainingData:
         units: GramUnits | None = None, **reading: Any,
     ) -> Self:  # fmt: skip
         """Documents that are already counted, X (n_docs, n_terms); `reading` as in the class."""
-        warn_about_shares(weight)
+        if weight is not None:
+            warn_about_small_weights(X, None if targets.multilabel else single_labels(targets.Y), weight)
         return cls(
             targets.target_type, rows=DocumentRows(X, targets, vocabulary, weight, units), reading=reading
         )  # fmt: skip
@@ -242,12 +250,15 @@ class TrainingData:
 
     def _share_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> bool:
         """Whether texts share at least as many terms as there are texts; `df` may cover only some of the cells."""
-        words = ~which_are_grams(vocabulary)
-        df = df[words] if words.any() else df  # character n-grams are ignored, since any two texts share some
-        return bool(df[df > 1].sum() >= self.n_docs)
+        if self.token_rule is None or self.token_rule.analyzer != "word":
+            words = ~which_are_grams(vocabulary)
+            df = df[words] if words.any() else df  # character n-grams are ignored, since any two texts share some
+        return bool(df.sum() - np.count_nonzero(df == 1) >= self.n_docs)
 
     def _check_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> None:
         """Raise an error if no text has a term; warn if texts hardly share terms (ids, or unsegmented words)."""
+        if self._share_terms(vocabulary, df):
+            return
         words = ~which_are_grams(vocabulary)
         both = self.token_rule is not None and self.token_rule.analyzer == "both"
         # punctuation has character n-grams too: if there are words, the n-grams of a single text mean nothing
@@ -256,7 +267,7 @@ class TrainingData:
                 f"none of the {count_noun(self.n_docs, 'text')} has a term to learn from; check the column and the "
                 "settings"
             )
-        if self.n_docs >= FEWEST_TEXTS and not self._share_terms(vocabulary, df):
+        if self.n_docs >= FEWEST_TEXTS:
             n_terms = int(words.sum()) or len(df)
             warnings.warn(
                 f"{count_noun(n_terms, 'term')} in {count_noun(self.n_docs, 'document')}, but hardly any term is in "

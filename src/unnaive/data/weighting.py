@@ -136,7 +136,16 @@ def _tf_idf(df: NDArray[Any], n_docs: Any) -> Weighting:
     return Weighting("log", 1 + log((n_docs + 1) / (np.asarray(df, np.float64) + 1)), "l2")
 
 
-DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")
+DOCUMENT_WEIGHTINGS = ("auto", "tf-idf", "log", "binary", "counts")
+
+
+def are_counts(X: Sparse) -> bool:
+    """Whether all cells of X are whole numbers; otherwise they have been weighted already.
+
+    >>> are_counts(csr_array([[2.0, 0.0]])), are_counts(csr_array([[0.6, 0.8]]))
+    (True, False)
+    """
+    return X.data.dtype.kind in "biu" or bool(np.all(X.data == np.trunc(X.data)))
 
 
 def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
@@ -144,15 +153,18 @@ def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] 
 
     "tf-idf"  (1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1     "log"     1 + log n, rows of length 1
     "binary"  presence                                                "counts"  as they are
+    "auto"    "tf-idf" for counts, and "counts" for fractions, which TfidfVectorizer or the like has weighted already
     """
+    if name == "auto":
+        name = "tf-idf" if are_counts(X) else "counts"
     if name == "tf-idf":
         return tf_idf(X, sample_weight)
     return counted_weighting(name, np.zeros(0), 0.0)
 
 
 def counted_weighting(name: str, df: NDArray[Any], n_docs: float) -> Weighting:
-    """The same from sums over the training documents: documents with each term (n_terms,), and of all."""
-    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") == "tf-idf":
+    """The same from sums over counts of training documents: documents with each term (n_terms,), and of all."""
+    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") in ("auto", "tf-idf"):
         return _tf_idf(df, n_docs)
     return {"log": Weighting("log", None, "l2"), "binary": Weighting("binary"), "counts": Weighting("raw")}[name]
 

@@ -86,7 +86,7 @@ class WordVectors:
         ['ball']
         """
         counter = TextCounter(
-            replace(rule, analyzer="word", ngrams=(1, 1), message=None, html=False, fields=None), threads=1
+            replace(rule, analyzer="word", ngrams=(1, 1), message=None, strip_html=False, fields=None), threads=1
         )
         counts = counter.count(self.words.terms, grow=True)
         single = np.flatnonzero((np.diff(counts.indptr) == 1) & (np.asarray(counts.sum(axis=1)).ravel() == 1))

@@ -275,13 +275,13 @@ def abstention_section(evaluation: Evaluation) -> str:
     tables = ""
     points = abstention_rows(evaluation)
     if points:
-        note = f"For unnaive predict --reject-below. {ABSTENTION_NOTE}"
+        note = f"For unnaive predict --min-probability. {ABSTENTION_NOTE}"
         tables += html.page_note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
     sets = coverage_rows(evaluation)
     if sets:
         note = (
             "Sets that should contain the right label for 90 % of documents like the training documents (unnaive "
-            "predict --confidence 0.9). A much lower coverage means that these documents differ from those of "
+            "predict --coverage 0.9). A much lower coverage means that these documents differ from those of "
             "training. " + " ".join(f"{note[0].upper()}{note[1:]}." for note in coverage_notes(evaluation))
         )
         tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
@@ -17,8 +18,10 @@ from unnaive.base.types import Ids, Sparse
 from unnaive.classifier.reading_methods import count_chars
 from unnaive.data.corpus import Corpus
 from unnaive.data.counts import Counts
+from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.targets import Targets, label_matrix, single_labels
 from unnaive.data.word_vectors import WordVectors
+from unnaive.evaluation.splits import strata
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramUnits
@@ -107,6 +110,12 @@ class Material:
     def total(self) -> Counts:
         """Sums over all documents, from which those of a split follow by subtraction."""
         return Counts.of(self.X, self.Y)
+
+    @lazy_property
+    def groups(self) -> Ids:
+        """A group number for each document (n_docs,), equal for those of a class that copy or quote each other."""
+        words = self.read_with({}, vectors=False)
+        return HeldOutOrder.of(csr_array(words.X), strata(self.Y), words.vocabulary).groups()
 
     @lazy_property
     def fingerprint(self) -> str:

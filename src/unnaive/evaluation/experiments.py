@@ -91,7 +91,7 @@ def compare(
     measures : sequence of str, default=None
         Names of measures; None for accuracy (multilabel: micro-f1) and macro-f1.
     folds : int from 2, default=5
-        Folds of the cross-validation, stratified by label.
+        Folds of the cross-validation, stratified by label; documents that copy or quote each other share a fold.
     select : int or None, default=None
             Number of terms to keep, by information gain on the training documents of each fold; None for all.
     min_df : int from 1, default=1

@@ -11,7 +11,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.evaluation.ranking import auc_of
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.novelty import check_unknown_rate
+from unnaive.learning.novelty import check_out_of_scope_rate
 
 RATE = 0.05
 FOUND = 0.95
@@ -45,7 +45,7 @@ def measure_out_of_scope(inside: Floats, outside: Floats, *, rate: float = RATE)
     >>> measure_out_of_scope(np.array([0.1, 0.2, 0.3, 0.9]), np.array([0.8, 0.95]), rate=0.25)
     OutOfScope(in_scope=4, out_of_scope=2, auroc=0.875, rate=0.25, found=1.0, rejected_at_95=0.25, ...)
     """
-    check_unknown_rate(rate)
+    check_out_of_scope_rate(rate)
     if not len(inside) or not len(outside):
         raise BadData("documents of the classes or documents of no class are missing; give both")
     limit = np.sort(inside)[max(0, int(np.ceil((1 - rate) * len(inside) - 1e-9)) - 1)]
@@ -65,7 +65,7 @@ def evaluate_out_of_scope(
 ) -> OutOfScope:
     """How well a model separates texts of no class, `outside`, from new texts of its classes, `inside`."""
     parts = [
-        (fitted.novelty_of(scores), fitted.unknown_rows(scores, rate))
+        (fitted.novelty_of(scores), fitted.out_of_scope_rows(scores, rate))
         for scores in map(fitted.scores, (inside, outside))
     ]
     (mine, rejected), (theirs, told) = parts

@@ -2,7 +2,7 @@
 
 A split is a pair of arrays of row numbers. The same seed gives the same splits, and within one random split the
 training rows of a smaller share are a subset of those of a larger one, so that a learning curve grows one set of
-documents.
+documents. Documents of one group, such as copies, are on the same side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Ids, Sparse
-from unnaive.data.folds import folds
+from unnaive.data.folds import first_of_groups, folds
 
 
 def strata(Y: Sparse) -> Ids:
@@ -40,10 +40,13 @@ def strata(Y: Sparse) -> Ids:
     return np.append(by_size, Y.shape[1])[rarest]
 
 
-def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0) -> tuple[Ids, Ids]:
+def stratified_split(
+    Y: Sparse, train_share: float, *, seed: int, split: int = 0, group: Ids | None = None
+) -> tuple[Ids, Ids]:
     """(train, test) rows, sorted: `train_share` (0 to 1) of the documents, and as nearly as possible of each stratum.
 
-    Every stratum first gets a training document, and a test document if it has at least two.
+    Every stratum first gets a training document, and a test document if it has at least two. With `group` (n_docs,)
+    this is a split of the groups, each of which has the stratum of its first document.
 
     >>> train, test = stratified_split(csr_array([[1, 0]] * 8 + [[0, 1]] * 2), 0.5, seed=0)
     >>> len(train), len(test), int((train >= 8).sum())
@@ -51,10 +54,13 @@ def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0
     """
     if not 0 < train_share < 1:
         raise BadData(f"a share of {train_share} for training leaves no documents on one side; give 0 < share < 1")
-    stratum = strata(Y)
+    first, number = first_of_groups(np.arange(Y.shape[0]) if group is None else group)
+    stratum = strata(Y)[first]
     order = training_order(stratum, np.random.default_rng([seed, split]))
     n_train = max(round(len(order) * train_share), len(np.unique(stratum)))
-    return np.sort(order[:n_train]), np.sort(order[n_train:])
+    is_training = np.zeros(len(order), bool)
+    is_training[order[:n_train]] = True
+    return np.flatnonzero(is_training[number]), np.flatnonzero(~is_training[number])
 
 
 def training_order(stratum: Ids, random: np.random.Generator) -> Ids:
@@ -74,11 +80,11 @@ def training_order(stratum: Ids, random: np.random.Generator) -> Ids:
     return ordered[np.lexsort((size, when))]
 
 
-def fold_splits(Y: Sparse, n_folds: int, *, seed: int) -> Iterator[tuple[Ids, Ids]]:
-    """(train, test) rows of each fold, stratified by class."""
-    fold = folds(Y, n_folds, seed=seed)
-    for number in range(n_folds):
-        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+def fold_splits(Y: Sparse, n_folds: int, *, seed: int, group: Ids | None = None) -> Iterator[tuple[Ids, Ids]]:
+    """(train, test) rows of each fold, stratified by class; documents of one `group` (n_docs,) share a fold."""
+    fold = folds(Y, n_folds, seed=seed, group=group)
+    for part in range(n_folds):
+        yield np.flatnonzero(fold != part), np.flatnonzero(fold == part)
 
 
 def fixed_split(parts: NDArray[Any]) -> tuple[Ids, Ids]:

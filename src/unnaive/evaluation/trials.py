@@ -99,6 +99,8 @@ class ExperimentPlan:
 
     With `folds` the splits are those of k-fold cross-validation, without `train_sizes` that of the collection.
     `vocabularies` are numbers of terms, selected by information gain on the training documents; None is all of them.
+    Documents that copy or quote each other are on the same side of a split, unless the plan `divides_copies`, as the
+    published experiments do.
     """
 
     contenders: tuple[Contender, ...]
@@ -109,6 +111,7 @@ class ExperimentPlan:
     folds: int | None = None
     min_df: int = 1
     seed: int = 0
+    divides_copies: bool = False
 
     def __post_init__(self) -> None:
         for name in self.measures:
@@ -209,13 +212,19 @@ class TrialRunner:
     def split_rows(self, trial: Trial) -> tuple[Ids, Ids]:
         """(train, test) rows of the trial's split."""
         if self.plan.folds is not None:
-            return list(fold_splits(self.material.Y, self.plan.folds, seed=self.plan.seed))[trial.split]
+            splits = fold_splits(self.material.Y, self.plan.folds, seed=self.plan.seed, group=self._groups)
+            return list(splits)[trial.split]
         if trial.train_size is not None:
             share = trial.train_size / 100
-            return stratified_split(self.material.Y, share, seed=self.plan.seed, split=trial.split)
+            return stratified_split(self.material.Y, share, seed=self.plan.seed, split=trial.split, group=self._groups)
         if self.material.parts is None:
             raise BadData(f"{self.material.name} has no predefined split; give training sizes or folds")
         return fixed_split(self.material.parts)
+
+    @property
+    def _groups(self) -> Ids | None:
+        """The documents that are on the same side of every split; None if each is drawn by itself."""
+        return None if self.plan.divides_copies else self.material.groups
 
     def spec(self, trial: Trial) -> TrainingSpec:
         """The training specification of the trial's model, with the options of the plan."""
@@ -311,7 +320,7 @@ class SplitData:
         """The model trained on all training documents, and the test documents with its terms."""
         rule = self.material.rule
         if self.material.vectors is not None and spec.model.traits.takes_vectors:
-            spec = replace(spec, vectors=self.material.vectors)
+            spec = replace(spec, word_vectors=self.material.vectors)
         if rule is None and self.targets.multilabel and not spec.model.traits.takes_terms:
             spec = replace(spec, decision="best")  # what texts get by default
         statistic: NamedCounts | KeptDocuments

@@ -85,7 +85,9 @@ def _is_folder(entry: os.DirEntry[str], root: str | Path, follow_links: bool) ->
         inside = Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
         if not inside or entry.is_dir():
             where = "outside the folder" if not inside else "to another folder"
-            raise BadData(f"{entry.path} is a link that leads {where}; copy its target there, or use --follow-links")
+            raise BadData(
+                f"{entry.path} is a link that leads {where}; copy its target there, or use --set follow-links=true"
+            )
     if entry.is_dir():
         return True
     if not entry.is_file():

@@ -74,9 +74,10 @@ def _open(source: ByteSource, format: str | None, options: ReadOptions, *, label
     return name, table
 
 
-def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: str | Path, *, encoding: str | None = None) -> Iterator[dict[str, Any]]:
     """The rows of a table with a header, in any format: for tables of a command, such as findings."""
-    inspection = inspect_source(ByteSource(path), None, ReadOptions(header=True), labelled=True)
+    options = ReadOptions(header=True, encoding=encoding)
+    inspection = inspect_source(ByteSource(path), None, options, labelled=True)
     table = inspection.table
     names = () if table is None else table.kept_names()
     if table is None or not names:

@@ -19,7 +19,7 @@ from unnaive.data.missing_values import is_missing_value
 PREFIX = "__label__"  # fastText's
 LARGE = 10  # documents of the largest class, from which a class of one document is reported
 SHOWN = 5  # labels in a message
-MOST_OPTIONS = 16  # maximum number of --ignore-label options in a message
+MOST_OPTIONS = 16  # maximum number of --set ignore-label options in a message
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     """One sentence for each problem of the labels, with `sizes` in documents.
 
     >>> for sentence in label_sentences({"sport": 12, "Sport": 2, "NaN": 1, "cricket": 1}): print(sentence)
-    the label NaN (1 document) looks like a missing value; to leave it out, use --ignore-label NaN
-    the labels sport (12) and Sport (2) differ only in case or spaces; to make them one class, use --lower-labels
-    the class cricket has only one document, too few to train and test; to leave it out, use --ignore-label cricket
+    the label NaN (1 document) looks like a missing value; to leave it out, use --set ignore-label=NaN the labels sport
+    (12) and Sport (2) differ only in case or spaces; to make them one class, use --set lower-labels=true the class
+    cricket has only one document, too few to train and test; to leave it out, use --set ignore-label=cricket
     """
     sentences = []
     missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
@@ -116,18 +116,17 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     if len(alike) == 1:
         names = _join(alike[0], sizes)
         sentences.append(
-            f"the labels {names} differ only in case or spaces; to make them one class, use --lower-labels"
+            f"the labels {names} differ only in case or spaces; to make them one class, use --set lower-labels=true"
         )
     elif alike:
         names = "; ".join(" = ".join(group[:SHOWN]) for group in alike[:SHOWN]) + ("; …" if len(alike) > SHOWN else "")
         sentences.append(
             f"{len(respelt):,} labels would be {len(alike):,} if case and spaces were ignored "
-            f"({names}); to merge them, use "
-            "--lower-labels"
+            f"({names}); to merge them, use --set lower-labels=true"
         )
     if prefixed:
         begin = "label begins" if len(prefixed) == 1 else "labels begin"
-        sentences.append(f"{len(prefixed):,} {begin} with {PREFIX}; to remove it, use --label-prefix {PREFIX}")
+        sentences.append(f"{len(prefixed):,} {begin} with {PREFIX}; to remove it, use --set label-prefix={PREFIX}")
     if single:
         alone = len(single) == 1
         subject = f"the class {single[0]} has" if alone else f"{len(single):,} classes ({_names(single)}) have"
@@ -156,5 +155,5 @@ def _join(labels: Sequence[str], sizes: Mapping[str, int]) -> str:
 
 def _ignore(labels: Sequence[str]) -> str:
     """The options that leave labels out."""
-    shown = " ".join(f"--ignore-label {shlex.quote(label)}" for label in labels[:MOST_OPTIONS])
+    shown = " ".join(f"--set ignore-label={shlex.quote(label)}" for label in labels[:MOST_OPTIONS])
     return shown + (" …" if len(labels) > MOST_OPTIONS else "")

@@ -107,10 +107,10 @@ class ReadOptions:
     )
     follow_links: bool = option("Follow symbolic links that lead out of a folder.", default=False)
     max_line: int = option(
-        "Maximum length of a line or field in MiB.",
+        "Maximum length of a line or field, e.g. 64MiB.",
         default=MAX_LINE,
-        metavar="MIB",
-        more="In bytes; in MiB on the command line.",
+        metavar="SIZE",
+        more="In Python in bytes.",
     )
     max_ratio: int = option(
         "Maximum compression ratio of a packed file that is larger than 64 MiB unpacked.", default=MAX_RATIO
@@ -127,9 +127,11 @@ class ReadOptions:
         return replace(self, log=ReadLog(), on_read=None, looking=True)
 
     def reject_row(self, path: str, number: int, problem: str, last: int | None = None, unit: str = "line") -> None:
-        """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (--skip-bad)."""
+        """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (skip_bad)."""
         if not self.skip_bad:
-            raise BadData(f"{unit} {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
+            raise BadData(
+                f"{unit} {number} of {path} {problem}; repair it, or leave such rows out with --set skip-bad=true"
+            )
         self.log.skipped.append((number, number if last is None else last))
 
 
@@ -177,7 +179,7 @@ class ColumnOptions:
     fields: str | None = option(
         "Other columns to learn from: auto (all but ids and columns that reveal the label) or none.",
         choices=("auto", "none"), metavar="KIND",
-        more="By default only the columns named with --category, --number, --date, --characters and --vector.",
+        more="By default only the columns named with --category, --number, --date, --set characters and --vector.",
     )  # fmt: skip
     separator: str | None = option(
         "Separator of labels in a multilabel cell, e.g. ';', or the word list for cells such as ['a', 'b'].",

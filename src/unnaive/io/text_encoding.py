@@ -83,7 +83,7 @@ def decode_lines(
 def _check_length(line: str | bytes, number: int, name: str, max_line: int) -> None:
     if len(line) > max_line:
         raise BadData(
-            f"line {number} of {name} is longer than {max_line >> 20} MiB; if that is right, use --max-line MIB"
+            f"line {number} of {name} is longer than {max_line >> 20} MiB; if that is right, use --set max-line=SIZE"
         )
 
 
@@ -129,7 +129,7 @@ def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int, befor
             yield line
     except UnicodeError as problem:
         raise BadData(
-            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); set another --encoding"
+            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); set another --set encoding"
         ) from problem
     finally:
         if not wrapped.closed:
@@ -160,7 +160,7 @@ def _decode_utf8_or_code_page(
 
 def _warn_about_code_page(name: str, where: str, code_page: str) -> bool:
     warnings.warn(
-        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; if that is wrong, set --encoding",
+        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; if that is wrong, set --set encoding",
         UnnaiveWarning,
         stacklevel=3,
     )
@@ -189,12 +189,12 @@ def _guess_byte_order(piece: str) -> str:
     """The encoding of a UTF-16 line without a byte-order mark: by which byte of each two is NUL.
 
     >>> _guess_byte_order("t\\0e\\0x\\0t\\0"), _guess_byte_order("\\0t\\0e\\0x\\0t")
-    ('--encoding utf-16-le', '--encoding utf-16-be')
+    ('--set encoding=utf-16-le', '--set encoding=utf-16-be')
     """
     first, second = piece[::2].count("\0"), piece[1::2].count("\0")
     if abs(first - second) <= len(piece) // 8:
-        return "--encoding utf-16-le, or utf-16-be"
-    return f"--encoding utf-16-{'be' if first > second else 'le'}"
+        return "--set encoding=utf-16-le, or utf-16-be"
+    return f"--set encoding=utf-16-{'be' if first > second else 'le'}"
 
 
 def _report_nuls(piece: str, name: str, number: int, silent: bool) -> bool:

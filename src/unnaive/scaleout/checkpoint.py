@@ -84,11 +84,11 @@ class Checkpoint:
             strange = sorted(path.name for path in self.folder.iterdir() if not _is_ours(path.name))
         except OSError as problem:
             raise UnnaiveError(
-                f"--checkpoint {self.folder} cannot be used as a folder ({problem.strerror}); name another"
+                f"--set checkpoint={self.folder} cannot be used as a folder ({problem.strerror}); name another"
             ) from problem
         if strange:
             raise UnnaiveError(
-                f"--checkpoint {self.folder} has {strange[0]} in it, which is not part of a checkpoint; name "
+                f"--set checkpoint={self.folder} has {strange[0]} in it, which is not part of a checkpoint; name "
                 "an empty folder"
             )
         flush_folder(self.folder)

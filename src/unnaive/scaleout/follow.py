@@ -44,7 +44,7 @@ class FollowOptions:
     batch        key of the batch id of a record, if any: a batch is learnt once, and as a whole
     separator    separator of the labels of a document, if they are one string
     every        seconds between two writes of the model
-    grow         learn classes that the model does not have
+    new_classes  learn classes that the model does not have
     """
 
     text: str = "text"
@@ -52,7 +52,7 @@ class FollowOptions:
     batch: str | None = None
     separator: str | None = None
     every: float = 5.0
-    grow: bool = False
+    new_classes: bool = False
 
 
 @dataclass
@@ -161,7 +161,9 @@ class _Follower:
                 )
             classifier = TextClassifier.from_fitted(fitted)
             labels = waiting.labels if fitted.multilabel else [names[0] for names in waiting.labels]
-            changed = classifier.partial_fit(waiting.texts, labels, grow=self.options.grow, keep_choice=True).fitted_
+            changed = classifier.partial_fit(
+                waiting.texts, labels, new_classes=self.options.new_classes, search="keep"
+            ).fitted_
             return replace(changed, followed=followed.advance(self.start, waiting.place, waiting.ids))
 
         with self.noting(self.model) as placing:
@@ -286,7 +288,7 @@ class _Records:
             value if isinstance(value, (str, int, float, list, bool)) else None, self.options.separator
         )
         unknown = [name for name in names if name not in self._spelling]
-        if not names or (unknown and not self.options.grow):
+        if not names or (unknown and not self.options.new_classes):
             raise BadData(f"the model has no class {unknown[0]!r}" if unknown else "it has no label")
         if len(names) > 1 and not self._multilabel:
             raise BadData(f"it has {len(names)} labels, and the model assigns one")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
-from unnaive.base.system import return_large_blocks, return_small_blocks, scratch_folder
+from unnaive.base.system import scratch_folder
+from unnaive.base.system_memory import return_large_blocks, return_small_blocks
 from unnaive.base.types import Arrays, Sparse
 from unnaive.data.accumulator import LETTERS, Accumulator, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays

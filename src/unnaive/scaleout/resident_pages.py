@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from unnaive.base.system import drop_mapped_pages, find_resident_bytes
+from unnaive.base.system_memory import drop_mapped_pages, find_resident_bytes
 from unnaive.scaleout.scratch import drop_scratch_pages
 
 EVERY = 0.01  # seconds between two checks

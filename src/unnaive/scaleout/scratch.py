@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.base.system import is_in_memory
+from unnaive.base.system_memory import is_in_memory
 
 try:
     import unnaive.data._products as _products
@@ -87,7 +87,7 @@ def _find_what_is_short(folder: str) -> str:
         )
     return (
         "there is not enough memory for training, even with its arrays on disk; use fewer documents or "
-        "classes, --select fewer terms, or --model label-tree for thousands of classes"
+        "classes, --set select fewer terms, or --model label-tree for thousands of classes"
     )
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.base.system import return_large_blocks, scratch_folder
+from unnaive.base.system import scratch_folder
+from unnaive.base.system_memory import return_large_blocks
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.source_section import SourceSection
 from unnaive.data.text_hashes import SIZE, TextHashes

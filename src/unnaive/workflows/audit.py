@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.errors import UnnaiveError
 from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
@@ -55,7 +56,7 @@ def audit_file(
     *,
     text: str | Sequence[str] = (),
     label: str | None = None,
-    against: str | Path | None = None,
+    new_data: str | Path | None = None,
     test: str | Path | None = None,
     fast: bool = False,
     similarity: float = 0.8,
@@ -74,7 +75,7 @@ def audit_file(
         Labelled documents.
     text, label : str, default=()
         Columns; by default they are guessed.
-    against : path or None, default=None
+    new_data : path or None, default=None
         New texts, to find how they differ from the data (drift).
     test : path or None, default=None
         Test data, to find its documents that are also in the data (leaks).
@@ -117,7 +118,11 @@ def audit_file(
     )
     feedback.step("reading")
     documents = _read_data(source, archives, feedback)
-    new = None if against is None else _read_texts(source, Path(against))
+    if fast and documents.multilabel:
+        raise UnnaiveError(
+            "--fast finds label errors of documents with one label each, and these have several; leave it out"
+        )
+    new = None if new_data is None else _read_texts(source, Path(new_data))
     tested = None if test is None else _read_texts(source, Path(test))
     options = AuditOptions(fast, similarity, most, seed)
     found = audit(documents, rule, options, test=tested, new=new, tell=_steps(feedback), kept=kept)

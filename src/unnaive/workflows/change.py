@@ -83,9 +83,8 @@ def update_file(
     text: str | Sequence[str] = (),
     label: str | None = None,
     output: str | Path | None = None,
-    grow: bool = False,
-    keep_choice: bool = False,
-    approximate: bool = False,
+    new_classes: bool = False,
+    search: str = "again",
     key: str | Path | None = None,
     progress: ProgressCallback | None = None,
 ) -> ChangeResult:
@@ -101,10 +100,10 @@ def update_file(
         Columns, if they are not those of the training data.
     output : path or None, default=None
         File for the changed model, which leaves `model` as it is.
-    grow : bool, default=False
+    new_classes : bool, default=False
         Whether to add classes that the model does not have yet.
-    keep_choice, approximate : bool, default=False
-        For auto: keep the selected models, or only adjust the weights, instead of a new search.
+    search : {"again", "keep", "adjust"}, default="again"
+        For auto: search again, keep the selected models, or only adjust the weights.
     key : path or None, default=None
         File with the secret key of the register.
     progress : callable or None, default=None
@@ -128,8 +127,8 @@ def update_file(
     def learn(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         texts, labels = read_labelled(source, fitted, feedback)
-        options = _begin("learning", fitted, feedback, keep_choice, approximate)
-        return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
+        options = _begin("learning", fitted, feedback, search)
+        return classifier.partial_fit(texts, labels, new_classes=new_classes, **options).fitted_
 
     return _change_file(model, output, learn, feedback, source)
 
@@ -143,8 +142,7 @@ def forget_file(
     output: str | Path | None = None,
     receipt: str | Path | None = None,
     sign: str | Path | None = None,
-    keep_choice: bool = False,
-    approximate: bool = False,
+    search: str = "again",
     key: str | Path | None = None,
     progress: ProgressCallback | None = None,
 ) -> ChangeResult:
@@ -164,8 +162,8 @@ def forget_file(
         File for a receipt, which `unnaive verify` checks.
     sign : path or None, default=None
         Ed25519 private key (PEM) that signs the receipt.
-    keep_choice, approximate : bool, default=False
-        For auto: keep the selected models, or only adjust the weights, instead of a new search.
+    search : {"again", "keep", "adjust"}, default="again"
+        For auto: search again, keep the selected models, or only adjust the weights.
     key : path or None, default=None
         File with the secret key of the register.
     progress : callable or None, default=None
@@ -195,7 +193,7 @@ def forget_file(
             about: dict[str, Any] = {"file": Path(model).name, "sha256": hash_file(Path(model)), "key": secret}
             draft.update(make_receipt(fitted, texts, labels, **about))
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        options = _begin("unlearning", fitted, feedback, keep_choice, approximate)
+        options = _begin("unlearning", fitted, feedback, search)
         results.append(classifier.forget(texts, labels, **options).fitted_)
         return results[0]
 
@@ -244,7 +242,7 @@ def merge_files(
     models: Sequence[str | Path],
     output: str | Path,
     *,
-    keep_choice: bool = False,
+    search: str = "again",
     progress: ProgressCallback | None = None,
 ) -> ChangeResult:
     """Merge models that were trained separately; the result equals a model trained on all their documents."""
@@ -257,7 +255,7 @@ def merge_files(
     feedback = Feedback(progress)
     check_writable(Path(output))
     parts = [load_model(Path(path)) for path in models]
-    options = _begin("merging", parts[0], feedback, keep_choice)
+    options = _begin("merging", parts[0], feedback, search)
     hashes = join_text_hashes([part.text_hashes for part in parts])
     merged = replace(merge_models(*parts, **options), text_hashes=hashes)
     save(merged, Path(output))
@@ -286,8 +284,8 @@ def search_again(
     def search(fitted: FittedModel) -> FittedModel:
         if not fitted.spec.model.traits.keeps_choice:
             raise UnnaiveError(
-                f"{fitted.spec.model.traits.title} does not select among models; leave --rechoose out, and name DATA "
-                "to learn"
+                f"{fitted.spec.model.traits.title} does not select among models; leave --search again out, and name "
+                "DATA to learn"
             )
         _begin("searching again", fitted, feedback)
         return TextClassifier.from_fitted(fitted).remake().fitted_
@@ -304,27 +302,22 @@ def read_labelled(source: DataFile, fitted: FittedModel, feedback: Feedback) -> 
     return corpus.texts, parse_class_labels(fitted, corpus)
 
 
-def _begin(
-    title: str, fitted: FittedModel, feedback: Feedback, keep_choice: bool = False, approximate: bool = False
-) -> dict[str, Any]:
-    """Begin a step that trains; returns its options: whether the selection is kept, and the progress callback.
+def _begin(title: str, fitted: FittedModel, feedback: Feedback, search: str = "again") -> dict[str, Any]:
+    """Begin a step that trains; returns its options: `search`, and the progress callback.
 
-    A note says that a search takes as long as training; --keep-choice is refused for other models.
+    A note says that a search takes as long as training; other models refuse to keep or adjust a selection.
     """
+    from unnaive.learning.update import AGAIN, check_search
+
     traits = fitted.spec.model.traits
-    if keep_choice and not traits.keeps_choice:
-        raise UnnaiveError(f"{traits.title} does not select among models; leave --keep-choice out")
-    if approximate and (keep_choice or not traits.keeps_choice):
-        again = "--keep-choice trains the model again"
-        raise UnnaiveError(
-            f"{again if traits.keeps_choice else f'{traits.title} is updated exactly'}; leave --approximate out"
-        )
-    if traits.keeps_choice and not keep_choice and not approximate:
+    if check_search(search) != AGAIN and not traits.keeps_choice:
+        raise UnnaiveError(f"{traits.title} does not select among models; leave --search {search} out")
+    if traits.keeps_choice and search == AGAIN:
         feedback.note(
-            "auto searches again, which takes as long as training; --keep-choice trains only the selected models"
+            "auto searches again, which takes as long as training; --search keep trains only the selected models"
         )
     feedback.step(title)
-    return {"keep_choice": keep_choice, "progress": feedback.event} | ({"approximate": True} if approximate else {})
+    return {"search": search, "progress": feedback.event}
 
 
 def _change_file(

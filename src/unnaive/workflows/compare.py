@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.errors import Interrupted
+from unnaive.base.errors import Interrupted, UnnaiveError
 from unnaive.workflows.feedback import Feedback
 from unnaive.workflows.result import Result
 from unnaive.workflows.sources import Data, open_data
@@ -16,7 +15,6 @@ from unnaive.workflows.sources import Data, open_data
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.data.corpus import Corpus
-    from unnaive.evaluation.experiment_documents import Material
     from unnaive.evaluation.experiments import Comparison
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
@@ -52,7 +50,7 @@ def compare_file(
     vocabularies: Sequence[int | None] = (None,),
     folds: int | None = None,
     measures: Sequence[str] | None = None,
-    vectors: str | Path | None = None,
+    word_vectors: str | Path | None = None,
     min_df: int = 1,
     seed: int = 0,
     jobs: int = 1,
@@ -83,7 +81,7 @@ def compare_file(
         Number of cross-validation folds, instead of random splits.
     measures : sequence of str or None, default=None
         Names of measures; None for accuracy (multilabel: micro-f1) and macro-f1.
-    vectors : path or None, default=None
+    word_vectors : path or None, default=None
         File of word vectors, for the models that use them.
     min_df : int, default=1
         Minimum number of training documents of a term.
@@ -117,7 +115,7 @@ def compare_file(
         train_sizes=tuple(train_sizes), vocabularies=tuple(vocabularies), folds=folds, min_df=min_df, seed=seed,
     )  # fmt: skip
     return run_comparison(
-        plan, open_data(data, text=text, label=label), rule or TokenRule(), vectors=vectors,
+        plan, open_data(data, text=text, label=label), rule or TokenRule(), word_vectors=word_vectors,
         usual_measures=measures is None, records=records, archives=archives, jobs=jobs, progress=progress,
     )  # fmt: skip
 
@@ -127,18 +125,18 @@ def run_comparison(
     source: DataFile,
     rule: TokenRule,
     *,
-    vectors: str | Path | None = None,
+    word_vectors: str | Path | None = None,
     usual_measures: bool = False,
+    asks_for_splits: bool = False,
     records: str | Path | None = None,
-    keep_records: bool = False,
     archives: Path | None = None,
     jobs: int = 1,
     progress: ProgressCallback | None = None,
 ) -> ComparisonResult:
     """Run a plan on a file or collection.
 
-    usual_measures  whether the plan has the usual measures, which multilabel data changes
-    keep_records    whether there is a file of records beside the data if `records` names none
+    usual_measures   whether the plan has the usual measures, which multilabel data changes
+    asks_for_splits  whether the number of splits was asked for, which data with one split of its own cannot give
     """
     from unnaive.evaluation.experiment_documents import Material
     from unnaive.evaluation.experiments import Comparison, run
@@ -156,15 +154,18 @@ def run_comparison(
         message=PARTS if rule.message is None else None,  # for mail, the parts that people read
     )
     corpus = read_corpus(source, archives, feedback)
-    material = Material.of(corpus, rule, read_vectors(vectors))
+    material = Material.of(corpus, rule, read_vectors(word_vectors))
     _warn_about_small_classes(corpus)
     if usual_measures and not material.exclusive:
         plan = replace(plan, measures=("micro-f1", "macro-f1"))
     if not plan.train_sizes and plan.folds is None and not has_own_split(corpus):
         plan = replace(plan, train_sizes=(80.0,))
+    if asks_for_splits and plan.protocol == "fixed" and plan.splits > 1:
+        raise UnnaiveError(
+            f"{corpus.name} has its own split, which is one; for {plan.splits} random splits add --train-sizes 0.8, or "
+            "leave --splits out"
+        )
     file = None if records is None else Path(records)
-    if file is None and keep_records:
-        file = _records_path(source, material)
 
     def show(done: int, total: int, words: str) -> None:
         feedback.step(words, total)
@@ -185,21 +186,6 @@ def default_models(*, one_pass: bool = False) -> list[str]:
 
     available = [name for name in FAMILY if name in MODELS]
     return [name for name in available if not one_pass or find_model(name).traits.statistic == "counts"]
-
-
-def _records_path(source: DataFile, material: Material) -> Path:
-    """The default file of records: beside the data if that is writable, else in the current folder."""
-    import os
-
-    from unnaive.base.open_files import can_read_again
-    from unnaive.evaluation.grids import short_name
-
-    first = Path(source.paths[0])
-    lasting = first.exists() and can_read_again(first)  # not a pipe such as <(zcat x.gz), whose folder is /dev/fd
-    there = first.parent if lasting and os.access(first.parent, os.W_OK) else Path()
-    words = re.sub(r"[^\w.-]+", "-", short_name(first.stem if first.exists() else material.name)).strip("-")
-    digest = material.fingerprint.rpartition("#")[2]
-    return there / f"compare-{words or 'data'}-{digest}.jsonl"
 
 
 def _warn_about_small_classes(corpus: Corpus) -> None:

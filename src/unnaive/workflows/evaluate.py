@@ -30,6 +30,7 @@ class EvaluationResult(Result):
     read          which columns were read, for people
     abstention    the probability to reject below, if an accuracy was asked for
     out_of_scope  how well texts of no class are detected, if some were given
+    model_sha256  the SHA-256 of the model file, so that a service can tell which version was measured
     """
 
     report: Evaluation
@@ -37,14 +38,17 @@ class EvaluationResult(Result):
     read: str
     abstention: AbstentionChoice | None = None
     out_of_scope: OutOfScope | None = None
+    model_sha256: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as `unnaive evaluate --json` prints them."""
         from unnaive.evaluation.evaluation_report import as_dict
 
         values = as_dict(self.report) | {"measures": dict(self.measures)}
+        if self.model_sha256 is not None:
+            values |= {"model_sha256": self.model_sha256}
         if self.abstention is not None:
-            values |= {"abstain_for": self.abstention.for_accuracy, "abstain": asdict(self.abstention)}
+            values |= {"target_accuracy": self.abstention.for_accuracy, "abstain": asdict(self.abstention)}
         return values | ({} if self.out_of_scope is None else {"out_of_scope": asdict(self.out_of_scope)})
 
 
@@ -55,8 +59,8 @@ def evaluate_file(
     text: str | Sequence[str] = (),
     label: str | None = None,
     measures: Sequence[str] = (),
-    abstain_for: float | None = None,
-    abstain_confidence: float = 0.9,
+    target_accuracy: float | None = None,
+    confidence: float = 0.9,
     out_of_scope: str | Path | None = None,
     progress: ProgressCallback | None = None,
 ) -> EvaluationResult:
@@ -74,9 +78,9 @@ def evaluate_file(
         Columns, if they are not those of the training data.
     measures : sequence of str, default=()
         Names of measures; by default the usual ones.
-    abstain_for : float or None, default=None
+    target_accuracy : float or None, default=None
         Accuracy that accepted documents should have; finds the probability to reject below.
-    abstain_confidence : float, default=0.9
+    confidence : float, default=0.9
         Probability that new documents reach this accuracy.
     out_of_scope : path or None, default=None
         Texts of no class, to measure how well the model detects them.
@@ -92,6 +96,7 @@ def evaluate_file(
     >>> round(evaluate_file(classifier, folder / "test.csv").measures["accuracy"], 3)
     0.822
     """
+    from unnaive.base.open_files import hash_file
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.learnt_documents import warn_about_learnt
@@ -101,12 +106,13 @@ def evaluate_file(
     watched = feedback.reading(read_as_trained(source, fitted))
     corpus = respell_labels(fitted, watched.corpus())
     warn_about_learnt(fitted, corpus)
+    digest = hash_file(model) if isinstance(model, (str, Path)) else None
     feedback.step("measuring")
     evaluation = evaluate(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
     values = {name: evaluation.measure(name) for name in measures} if measures else evaluation.measures
-    choice = None if abstain_for is None else _find_choice(evaluation, abstain_for, abstain_confidence)
+    choice = None if target_accuracy is None else _find_choice(evaluation, target_accuracy, confidence)
     novel = None if out_of_scope is None else _find_out_of_scope(fitted, corpus.texts, source, Path(out_of_scope))
-    return EvaluationResult(evaluation, values, watched.describe(), choice, novel)
+    return EvaluationResult(evaluation, values, watched.describe(), choice, novel, digest)
 
 
 def _find_choice(evaluation: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:

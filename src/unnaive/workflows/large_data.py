@@ -60,7 +60,7 @@ def open_large_data(
         if limits.is_set:
             raise UnnaiveError(
                 f"{needs_corpus} needs all documents in memory; it cannot be combined with --memory, "
-                "--checkpoint or --cache"
+                "--set checkpoint or --set cache"
             )
         return None
     from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
@@ -83,12 +83,12 @@ def open_large_data(
             if limits.checkpoint is not None:
                 raise UnnaiveError(
                     "thresholds of multilabel data are tuned on documents, but a checkpoint keeps only sums; add "
-                    "--decision untuned, or leave --checkpoint out"
+                    "--set decision=untuned, or leave --set checkpoint=out"
                 ) from None
     elif limits.checkpoint is not None:
         raise UnnaiveError(
-            f"--checkpoint needs a model that learns from counts, which {spec.model.traits.title} with these "
-            "options does not; use --cache FOLDER, which stores the counted documents"
+            f"--set checkpoint needs a model that learns from counts, which {spec.model.traits.title} with these "
+            "options does not; use --set cache=FOLDER, which stores the counted documents"
         )
     if not large and not _is_large(limits, source, least):
         return None
@@ -99,16 +99,20 @@ def open_large_data(
 
 def _without_hashes(data: TrainingData, limits: LargeDataOptions) -> TrainingData:
     """The data, whose report names the option with which no hashes of texts are kept, if one was given."""
-    option = "--checkpoint" if limits.checkpoint is not None else "--cache" if limits.cache is not None else None
+    option = next((name for name, value in _kept(limits).items() if value is not None), None)
     return data if option is None else replace(data, report=data.report | {"option_without_hashes": option})
+
+
+def _kept(limits: LargeDataOptions) -> dict[str, Path | None]:
+    """The options that keep work on disk, as users write them."""
+    return {"--set checkpoint": limits.checkpoint, "--set cache": limits.cache}
 
 
 def open_soft_labels(
     stack: ExitStack, classifier: TextClassifier, source: DataFile, soft: Sequence[str], limits: LargeDataOptions
 ) -> tuple[TrainingData, int] | None:
     """Documents with probabilities as labels in a matrix on disk, and how many; None: they go into memory."""
-    options = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
-    option = next((name for name, value in options.items() if value is not None), None)
+    option = next((name for name, value in _kept(limits).items() if value is not None), None)
     if option is not None:
         raise UnnaiveError(
             f"--soft-labels cannot be combined with {option}, which keeps no probabilities; leave it out"
@@ -137,7 +141,7 @@ def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> A
 
     checkpoint = None
     if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
-        raise UnnaiveError("--checkpoint-every needs a checkpoint; add --checkpoint FOLDER")
+        raise UnnaiveError("--set checkpoint-every needs a checkpoint; add --set checkpoint=FOLDER")
     if limits.checkpoint is not None:
         of = fingerprint(source, rule)
         checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))

@@ -123,7 +123,7 @@ def _curve_figure(path: Path, name: str, measure: str | None, title: str | None)
         if points:
             break
     else:
-        option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
+        option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 0.1,0.5,0.8"
         raise BadData(
             f"the figure needs two points or more, and {path} has fewer; run unnaive compare with {option} first"
         )

@@ -60,11 +60,11 @@ def predict_file(
     format: str | None = None,
     keep_columns: bool = True,
     every: bool = False,
-    top: int = 1,
-    unknown: str | None = None,
-    reject_below: float | None = None,
-    unknown_rate: float | None = None,
-    confidence: float | None = None,
+    top_k: int = 1,
+    undecided: str | None = None,
+    min_probability: float | None = None,
+    out_of_scope_rate: float | None = None,
+    coverage: float | None = None,
     by_class: bool = False,
     at_least_one: bool = False,
     explain: bool = False,
@@ -96,18 +96,18 @@ def predict_file(
         Whether to write the columns of the input before the predictions.
     every : bool, default=False
         Whether to write the value of every class.
-    top : int, default=1
+    top_k : int, default=1
         Number of best classes for each document.
-    unknown : str or None, default=None
+    undecided : str or None, default=None
         Label of rejected documents, and of documents without a known term.
-    reject_below : float or None, default=None
+    min_probability : float or None, default=None
         Documents are unknown if their best probability is below this value.
-    unknown_rate : float or None, default=None
+    out_of_scope_rate : float or None, default=None
         Novel documents are unknown, with this false alarm rate for the known classes.
-    confidence : float or None, default=None
+    coverage : float or None, default=None
         Also a set of labels that contains the right one with this probability.
     by_class, at_least_one : bool, default=False
-        Whether the confidence holds for every class, and whether no set is empty.
+        Whether the coverage holds for every class, and whether no set is empty.
     explain : bool, default=False
         Whether to give the terms that contributed most.
     excel_safe : bool, default=False
@@ -140,17 +140,21 @@ def predict_file(
     path = None if output is None else Path(output)
     if format is None:
         format = "jsonl" if path is None else written_format(path)
-    rejecting = {"--unknown": unknown, "--reject-below": reject_below, "--unknown-rate": unknown_rate}
-    _refuse_top(top, format, next((name for name, value in rejecting.items() if value is not None), None))
+    rejecting = {
+        "--undecided": undecided,
+        "--min-probability": min_probability,
+        "--out-of-scope-rate": out_of_scope_rate,
+    }
+    _refuse_top(top_k, format, next((name for name, value in rejecting.items() if value is not None), None))
     fitted, feedback = open_model(model), Feedback(progress)
     predictor = Predictor(
-        fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
-        at_least_one=at_least_one, show_text=show is not None, unknown_rate=unknown_rate,
+        fitted, top_k, every, explain, undecided, min_probability, coverage=coverage, by_class=by_class,
+        at_least_one=at_least_one, show_text=show is not None, out_of_scope_rate=out_of_scope_rate,
     )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
-    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
-    layout.sets = confidence is not None
+    layout = Layout(predictor.kind, classes, min(top_k, len(fitted.classes)), fitted.multilabel, explain)
+    layout.sets = coverage is not None
     source = read_as_trained(open_data(data, text=text), fitted)
     source = replace(source, options=replace(source.options, rows=1 if unbuffered else source.options.rows))
     if documents:
@@ -180,7 +184,7 @@ def predict_file(
     return PredictionResult(
         predictor.seen, predictor.guessed, None if path is None or str(path) == "-" else path, tuple(rows),
         None if documents else source.describe(),
-        () if confidence is None or documents else _describe_sets(predictor, confidence, by_class=by_class),
+        () if coverage is None or documents else _describe_sets(predictor, coverage, by_class=by_class),
         () if note is None else (note,),
     )  # fmt: skip
 
@@ -191,24 +195,24 @@ def _batch_of_texts(texts: Sequence[str]) -> Batch:
     return Batch(list(texts), [()] * len(texts), [str(number) for number in range(1, len(texts) + 1)])
 
 
-def _describe_sets(predictor: Predictor, confidence: float, *, by_class: bool) -> tuple[str, ...]:
+def _describe_sets(predictor: Predictor, coverage: float, *, by_class: bool) -> tuple[str, ...]:
     """What prediction sets cover, and which classes only together."""
     from unnaive.learning.conformal import describe_sets
 
     fitted = predictor.fitted
     return tuple(
         describe_sets(
-            fitted.conformal_scores(), fitted.classes, confidence, multilabel=fitted.multilabel, by_class=by_class
+            fitted.conformal_scores(), fitted.classes, coverage, multilabel=fitted.multilabel, by_class=by_class
         )
     )
 
 
-def _refuse_top(top: int, format: str, option: str | None) -> None:
+def _refuse_top(top_k: int, format: str, option: str | None) -> None:
     """Raise an error if a table would have the best classes of every document and so no label for unknown ones."""
-    if top > 1 and option is not None and format != "jsonl":
+    if top_k > 1 and option is not None and format != "jsonl":
         raise UnnaiveError(
-            f"--top {top} writes the best classes of every document, so {option} would have no effect; leave one of "
-            "the two out, or add --json, which writes both"
+            f"--top-k {top_k} writes the best classes of every document, so {option} would have no effect; leave one "
+            "of the two out, or add --json, which writes both"
         )
 
 

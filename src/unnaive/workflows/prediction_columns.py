@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unnaive.text.buffer import TextBuffer
 
 
-NEW_KEYS = ("labels", "known_terms", "label_set", "top", "all", "explanation")  # of a prediction in JSON
+NEW_KEYS = ("labels", "known_terms", "label_set", "classes", "explanation")  # of a prediction in JSON
 WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 to six digits
 
 
@@ -101,10 +101,9 @@ class Layout:
         row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
         if self.sets:
             row["label_set"] = record["set"]
-        if self.top > 1:
-            row["top"] = [{"label": label, self.kind: value} for label, value in record["top"]]
-        if self.classes:
-            row["all"] = dict(zip(self.classes, record["all"], strict=True))
+        values = zip(self.classes, record["all"], strict=True) if self.classes else record.get("top")
+        if values is not None:
+            row["classes"] = [{"label": label, self.kind: value} for label, value in values]
         if self.explain:
             row["explanation"] = record["why"].to_dict()
         return {self.rename(name): value for name, value in row.items()}

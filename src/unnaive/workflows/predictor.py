@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
     from unnaive.learning.top_labels import TopLabels
 
-REJECTED = "unknown"  # the label of rejected and of novel documents, unless --unknown names another
+REJECTED = "undecided"  # the label of rejected and of novel documents, unless --undecided names another
 
 
 @dataclass
@@ -20,9 +20,9 @@ class Predictor:
     """Texts → records: labels with values, other requested output, and the number of known terms.
 
     top      number of best classes per document; every: all of them, in the order of the classes
-    unknown  the label of documents without a known term; below: minimum probability of the best label
-    unknown_rate  share of held-out documents less like the classes than a labelled one; None for any
-    confidence  confidence of the prediction set; None for no set
+    undecided  the label of documents without a known term; below: minimum probability of the best label
+    out_of_scope_rate  share of held-out documents less like the classes than a labelled one; None for any
+    coverage  coverage of the prediction set; None for no set
     show_text  whether records have the text, to show its beginning
     """
 
@@ -30,13 +30,13 @@ class Predictor:
     top: int = 1
     every: bool = False
     explain: bool = False
-    unknown: str | None = None
+    undecided: str | None = None
     below: float | None = None
-    confidence: float | None = None
+    coverage: float | None = None
     by_class: bool = False
     at_least_one: bool = False
     show_text: bool = False
-    unknown_rate: float | None = None
+    out_of_scope_rate: float | None = None
     seen: int = 0
     guessed: int = 0
 
@@ -52,14 +52,14 @@ class Predictor:
         if self.below is not None and not self.fitted.probabilistic:
             raise UnnaiveError(f"{self.fitted.spec.model.traits.title} gives no probabilities to reject by; "
                                "train it with --calibrate temperature")  # fmt: skip
-        if self.unknown_rate is not None:
-            self.fitted.check_tells_novelty(self.unknown_rate)
-        if self.confidence is None and (self.by_class or self.at_least_one):
-            raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --confidence 0.9")
-        if self.confidence is not None:
-            from unnaive.learning.conformal import check_confidence
+        if self.out_of_scope_rate is not None:
+            self.fitted.check_tells_out_of_scope(self.out_of_scope_rate)
+        if self.coverage is None and (self.by_class or self.at_least_one):
+            raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --coverage 0.9")
+        if self.coverage is not None:
+            from unnaive.learning.conformal import check_coverage
 
-            check_confidence(self.confidence)
+            check_coverage(self.coverage)
             self.fitted.conformal_scores()
 
     @property
@@ -87,12 +87,12 @@ class Predictor:
         labels = [self._names[code] for code in best.tolist()]
         rejected = {}
         if self.below is not None:
-            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
-        if self.unknown_rate is not None:
-            novel = self.fitted.unknown_rows(scores, self.unknown_rate)
-            rejected |= dict.fromkeys(np.flatnonzero(novel).tolist(), self.unknown or REJECTED)
-        if self.unknown is not None:
-            rejected |= dict.fromkeys(np.flatnonzero(n_known == 0).tolist(), self.unknown)
+            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.undecided or REJECTED)
+        if self.out_of_scope_rate is not None:
+            novel = self.fitted.out_of_scope_rows(scores, self.out_of_scope_rate)
+            rejected |= dict.fromkeys(np.flatnonzero(novel).tolist(), self.undecided or REJECTED)
+        if self.undecided is not None:
+            rejected |= dict.fromkeys(np.flatnonzero(n_known == 0).tolist(), self.undecided)
         for row, label in rejected.items():
             labels[row], shown[row] = label, highest[row]
         return labels, shown.tolist(), n_known.tolist()
@@ -106,7 +106,7 @@ class Predictor:
         """Whether the output can be computed without the scores of all classes."""
         from unnaive.learning.top_labels import tells_by_best
 
-        needs_all = self.every or self.confidence is not None or self.unknown_rate is not None
+        needs_all = self.every or self.coverage is not None or self.out_of_scope_rate is not None
         return not needs_all and tells_by_best(self.fitted)
 
     def chunk_size(self) -> int:
@@ -125,7 +125,7 @@ class Predictor:
         from unnaive.workflows.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
-        seen = seen or self.unknown_rate is not None
+        seen = seen or self.out_of_scope_rate is not None
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
 
     def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
@@ -145,11 +145,11 @@ class Predictor:
         order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
         first = self.fitted.first_labels(scores) if self.explain else ()
         sets, novel = None, [False] * len(scores)
-        if self.unknown_rate is not None:
-            novel = self.fitted.unknown_rows(scores, self.unknown_rate).tolist()
-        if self.confidence is not None:
+        if self.out_of_scope_rate is not None:
+            novel = self.fitted.out_of_scope_rows(scores, self.out_of_scope_rate).tolist()
+        if self.coverage is not None:
             sets = self.fitted.sets_of(
-                scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
+                scores, self.coverage, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
         records = []
         for row, (name, n_known) in enumerate(zip(ids, known_terms.tolist(), strict=True)):
@@ -204,10 +204,10 @@ class Predictor:
         self, labels: list[Any], shown: list[float], n_known: int, highest: float, novel: bool = False
     ) -> RowValues:
         """Labels and their values; if rejected, the highest value of any class."""
-        if self.unknown is not None and not n_known:
-            labels, shown = [self.unknown], [highest]
+        if self.undecided is not None and not n_known:
+            labels, shown = [self.undecided], [highest]
         elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
-            labels, shown = [self.unknown or REJECTED], [highest]
+            labels, shown = [self.undecided or REJECTED], [highest]
         return {"labels": labels, "values": shown, "kind": self.kind, "known_terms": n_known}
 
     @cached_property
@@ -225,7 +225,7 @@ class Predictor:
 
         if not self.guessed:
             return None
-        advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
+        advice = "" if self.undecided is not None else "; --undecided LABEL gives them a label of their own"
         verb = "has" if self.guessed == 1 else "have"
         return (
             f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "

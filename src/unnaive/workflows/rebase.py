@@ -29,7 +29,7 @@ class RebaseResult(Result):
 
 
 def rebase_file(
-    model: str | Path, record: str | Path, *, grow: bool = False, output: str | Path | None = None
+    model: str | Path, record: str | Path, *, new_classes: bool = False, output: str | Path | None = None
 ) -> RebaseResult:
     """Apply the documents in the record of a served model to a model that was trained again.
 
@@ -39,7 +39,7 @@ def rebase_file(
         The retrained model.
     record : path
         Record of the served model: the file MODEL.record beside it. It can then be used with the new file.
-    grow : bool, default=False
+    new_classes : bool, default=False
         Whether to apply documents of classes that the retrained model does not have, too.
     output : path or None, default=None
         The file to write; by default the model is replaced.
@@ -62,7 +62,7 @@ def rebase_file(
     try:
         if book.event_of_file(hash_file(retrained)) is not None:
             raise UnnaiveError(f"{model} belongs to {record} already; serve it, or name a model that was trained again")
-        result = rebase(fitted, book, grow=grow)
+        result = rebase(fitted, book, new_classes=new_classes)
         event = book.add(REBASE, result.to_change(), result.to_answer() | {"base": book.versions().next_base})
         write_saved_model(target, result.fitted, book, event)
     finally:

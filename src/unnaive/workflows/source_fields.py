@@ -121,7 +121,8 @@ def label_record(source: DataFile) -> Iterator[LabelRecord | None]:
     if len(source.paths) > 1 or shown not in (None, "sqlite") or not path.is_file():
         yield None
         return
-    from unnaive.curation.labelling.label_log import LabelRecord, is_label_record
+    from unnaive.curation.labelling.label_log import LabelRecord
+    from unnaive.curation.labelling.record_tables import is_label_record
 
     if not is_label_record(path):
         yield None

@@ -109,7 +109,7 @@ def train_file(
     spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     needs = {"--holdout": holdout is not None, "--register": register, "--max-size": limit is not None}
     if soft_labels:
-        unused = {} if test else {"--label": label is not None, "--label-columns": bool(label_columns)}
+        unused = {} if test else {"--label": label is not None, "label-columns": bool(label_columns)}
         check_soft_labels(spec, unused | needs)
     start = time.perf_counter()
     source = replace(
@@ -241,9 +241,9 @@ def _evaluate_test(fitted: FittedModel, source: DataFile) -> Evaluation:
 
 
 def _recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedback) -> None:
-    """Let the classifier read subject and body if documents are messages and --message was not given.
+    """Let the classifier read subject and body if documents are messages and --set message was not given.
 
-    The token rule stores it, as with --message, so that updates, predictions and the service do the same.
+    The token rule stores it, as with --set message, so that updates, predictions and the service do the same.
     """
     from unnaive.text.messages import PARTS, are_messages
 
@@ -251,7 +251,7 @@ def _recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feed
         classifier.message = PARTS
         read = PARTS.replace("-", " and ")
         feedback.note(
-            f"{source.name}: the texts are e-mail messages; of each, {read} are read; --message whole reads "
+            f"{source.name}: the texts are e-mail messages; of each, {read} are read; --set message=whole reads "
             "the whole message"
         )
 

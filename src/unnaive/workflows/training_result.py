@@ -98,17 +98,17 @@ class TrainingResult(Result):
 
 
 def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
-    """The aim of the decision, and a hint at --optimise for imbalanced classes; "" for the default."""
+    """The aim of the decision, and a hint at --set optimise for imbalanced classes; "" for the default."""
     from unnaive.base.errors import count_noun
     from unnaive.learning.decisions import WeightedArgmax
 
     optimise = fitted.spec.optimise
     if isinstance(optimise, dict):
-        return "the decision minimises the expected cost (--optimise)"
+        return "the decision minimises the expected cost (--set optimise)"
     if optimise == "macro-f1" and isinstance(fitted.decision, WeightedArgmax):
         weights = fitted.decision.weights
         return (
-            f"the decision maximises macro F1 (--optimise), with class weights from {min(weights):.2g} to "
+            f"the decision maximises macro F1 (--set optimise), with class weights from {min(weights):.2g} to "
             f"{max(weights):.2g}, tuned on held-out documents"
         )
     if optimise is not None or fitted.multilabel or not sizes:
@@ -118,8 +118,8 @@ def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
         return ""
     return (
         f"the classes are imbalanced ({large}: {count_noun(sizes[large], 'document')}, {small}: {sizes[small]:,}), "
-        "and the decision maximises accuracy; --optimise macro-f1 predicts rare classes more often, "
-        "--optimise COST.csv minimises the cost of mistakes"
+        "and the decision maximises accuracy; --set optimise=macro-f1 predicts rare classes more often, "
+        "--set optimise=COST.csv minimises the cost of mistakes"
     )
 
 

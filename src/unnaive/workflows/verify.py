@@ -34,7 +34,7 @@ def verify_file(
     model: str | Path,
     receipts: Sequence[str | Path],
     *,
-    against: Data | None = None,
+    remaining: Data | None = None,
     forgotten: Data | None = None,
     signer: str | Path | None = None,
     key: str | Path | None = None,
@@ -48,7 +48,7 @@ def verify_file(
         The model file.
     receipts : sequence of path
         The receipts, in any order.
-    against : path, list of paths or DataFile, default=None
+    remaining : path, list of paths or DataFile, default=None
         The training data without the forgotten documents: a model trained on it must equal the file byte for byte.
     forgotten : path, list of paths or DataFile, default=None
         The forgotten documents, whose hashes must be those of the receipts.
@@ -62,9 +62,9 @@ def verify_file(
     from unnaive.base.open_files import hash_file
     from unnaive.classifier.model_file import load_model
     from unnaive.classifier.receipt_checks import (
-        check_against,
         check_forgotten,
         check_receipts,
+        check_remaining,
         not_checked,
         order_receipts,
         sum_up,
@@ -80,7 +80,7 @@ def verify_file(
     if forgotten is not None:
         documents = read_labelled(open_data(forgotten), fitted, feedback)
         checks.append(check_forgotten(ordered, *documents, secret))
-    if against is not None:
-        checks += check_against(fitted, ordered, *read_labelled(open_data(against), fitted, feedback), secret)
-    checks += not_checked(forgotten=forgotten is not None, against=against is not None)
+    if remaining is not None:
+        checks += check_remaining(fitted, ordered, *read_labelled(open_data(remaining), fitted, feedback), secret)
+    checks += not_checked(forgotten=forgotten is not None, remaining=remaining is not None)
     return VerificationResult(sum_up(checks), tuple(checks))

@@ -71,9 +71,8 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
                 reason = f"the same text with the same label is row {data.numbers[seen[key]]}"
                 if different:  # they may be two events, such as two refunds; nobody but the user knows
                     reason += f", but the rows differ in {', '.join(map(repr, different[:SHOWN_COLUMNS]))}"
-                yield data.finding(
-                    row, "duplicate", reason, DROP, others=[seen[key]], accepted=False if different else None
-                )
+                accepted, bulk = (False, False) if different else (None, True)
+                yield data.finding(row, "duplicate", reason, DROP, others=[seen[key]], accepted=accepted, bulk=bulk)
             else:
                 seen[key] = int(row)
 

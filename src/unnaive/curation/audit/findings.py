@@ -56,15 +56,16 @@ KINDS = {
     ),
     "boilerplate": Kind(
         "Lines that tell the label",
-        "if new documents will not have these lines, take them out before training (for mail: --message subject-body)",
+        "if new documents will not have these lines, leave them out (for mail: --set message=subject-body)",
     ),
     "label-spelling": Kind("Spellings of one label", "accepted: all get the most frequent spelling", accepted=True),
     "missing-label": Kind(
-        "Labels that look like missing values", "read such rows as unlabelled: --ignore-label LABEL in every command"
+        "Labels that look like missing values",
+        "read such rows as unlabelled: --set ignore-label=LABEL in every command",
     ),
     "label-prefix": Kind(
         "Labels with the prefix of fastText",
-        "accepted: the prefix is taken off; or read with --label-prefix __label__",
+        "accepted: the prefix is taken off; or read with --set label-prefix=__label__",
         accepted=True,
     ),
     "label-typo": Kind(

@@ -20,7 +20,8 @@ from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.audit.leave_one_out import LeaveOneOut
 from unnaive.curation.audit.unfinished import Unfinished
-from unnaive.data.folds import out_of_fold
+from unnaive.data.folds import first_of_groups, folds, out_of_fold
+from unnaive.data.held_out_parts import HeldOutOrder
 from unnaive.data.targets import one_label_matrix
 from unnaive.learning.calibration import Temperature
 from unnaive.learning.confidence_interval import wilson_interval
@@ -50,7 +51,7 @@ class LabelEvidence:
     given      the class of the document
     rival      the most probable other class
     log_given  log p of the given class        log_rival  log p of the rival
-    judged     False if the label cannot be checked: no known terms, or no other document of the class
+    judged     False if the label cannot be checked: no known terms, or no other document of the class that is no copy
     """
 
     given: Ids
@@ -82,12 +83,12 @@ def out_of_fold_evidence(
     """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
 
     X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of lowest log-loss; the mean
-    of the log-probabilities gets another one. `kept` stores finished folds across runs.
+    of the log-probabilities gets another one. Documents of a class that copy or quote each other share a fold, since a
+    model that has learnt a copy with the same wrong label does not doubt it. `kept` stores finished folds across runs.
     """
     codes = np.asarray(targets, np.int64)
     Y = one_label_matrix(codes, n_classes)
-    sizes = np.bincount(codes, minlength=n_classes)
-    n_folds = min(N_FOLDS, X.shape[0])
+    group, n_folds = fold_groups(X, codes)
     if kept is not None:
         kept.begin(X, Y, seed)
     done, steps = 0, REPEATS * len(MEMBERS) * n_folds
@@ -110,12 +111,30 @@ def out_of_fold_evidence(
                     progress(done, steps)
                 return scores
 
-            scores = out_of_fold(score, Y, n_folds=n_folds, seed=seed + repeat)
+            fold = folds(Y, n_folds, seed=seed + repeat, group=group)
+            scores = out_of_fold(score, Y, n_folds=n_folds, fold=fold)
             temperature = fit_temperature("softmax", scores, Y, exclusive=True)
             pooled += temperature.log_probabilities("softmax", scores)
     pooled = fit_temperature("softmax", pooled, Y, exclusive=True).log_probabilities("softmax", pooled)
+    sizes = np.bincount(codes[first_of_groups(group)[0]], minlength=n_classes)
     judged = (sizes[codes] > 1) & (np.diff(X.indptr) > 0)
     return _evidence(codes, pooled, judged)
+
+
+def fold_groups(X: Sparse, strata: Ids) -> tuple[Ids, int]:
+    """(a group for each document (n_docs,), the number of folds): documents of a group share a fold.
+
+    Those of a stratum that copy or quote each other are a group. If all documents were one, each is its own.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1]])
+    >>> group, n_folds = fold_groups(X, np.zeros(3, np.int64))
+    >>> group.tolist(), n_folds
+    ([0, 0, 1], 2)
+    """
+    group = HeldOutOrder.of(X, strata).groups()
+    n_groups = len(np.unique(group))
+    return (group, min(N_FOLDS, n_groups)) if n_groups > 1 else (np.arange(len(group)), min(N_FOLDS, len(group)))
 
 
 FoldScorer = Callable[[Sparse, Ids, int, Sparse], Floats]
@@ -142,7 +161,7 @@ def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: FoldP
     (4, 0)
     """
     codes, n_docs = model.targets, model.X.shape[0]
-    judged = (model.class_docs[codes] > 1) & (model.lengths > 0)
+    judged = (model.others_of_class > 0) & (model.lengths > 0)
     temperature = _sample_temperature(model, np.flatnonzero(judged), seed)
     rival = np.zeros(n_docs, np.int64)
     log_given, log_rival = np.zeros(n_docs), np.full(n_docs, -np.inf)

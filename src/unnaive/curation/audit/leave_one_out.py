@@ -29,6 +29,7 @@ from scipy.sparse import csr_array, issparse
 from unnaive.base.elementary import log, log1p
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import product
+from unnaive.data.shared_passages import find_copies
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import presence
 
@@ -55,23 +56,29 @@ class LeaveOneOut:
     df: Floats
     own_df: Floats  # for each entry of X: documents of the same class that have the term
     strength: float  # γ
+    copies: Ids  # documents of the same class with the same terms, itself included (n_docs,)
 
     @classmethod
     def of(cls, X: Sparse, targets: NDArray[np.integer], n_classes: int, *, beta: float = BETA) -> LeaveOneOut:
         """Count documents X (n_docs, n_terms) of classes `targets` (n_docs,)."""
-        X = presence(csr_array(X))
+        X, codes = presence(csr_array(X)), np.asarray(targets, np.int64)
+        group = find_copies(X, codes).groups()
         occurrences = np.bincount(X.indices, minlength=X.shape[1])
         X = _without_terms(X, occurrences < 2)
         df: Floats = np.where(occurrences < 2, 0, occurrences).astype(np.float64)
-        Y = one_label_matrix(np.asarray(targets), n_classes)
+        Y = one_label_matrix(codes, n_classes)
         class_df = csr_array(Y.T.astype(np.float64) @ X)
         class_df.sort_indices()
         totals = np.asarray(class_df.sum(axis=1), np.float64)
         strength = beta / ((1 - beta) * max(float(df.sum()), 1.0))
-        class_docs = np.bincount(targets, minlength=n_classes)
-        codes = np.asarray(targets, np.int64)
+        class_docs = np.bincount(codes, minlength=n_classes)
         own_df = _cells(class_df, np.repeat(codes, np.diff(X.indptr)), X.indices)
-        return cls(X, codes, class_docs, totals, class_df, df, own_df, strength)
+        return cls(X, codes, class_docs, totals, class_df, df, own_df, strength, np.bincount(group)[group])
+
+    @property
+    def others_of_class(self) -> Ids:
+        """The number of documents of each document's class that are no copies of it (n_docs,)."""
+        return self.class_docs[self.targets] - self.copies
 
     @property
     def lengths(self) -> Floats:
@@ -101,7 +108,7 @@ class LeaveOneOut:
 
     def _log_ratio(self, row: int, c: int, terms: Ids) -> Floats:
         """log(1 + n_ct / (n_c γ (n_t − 1))) of these terms, with n_ct and n_c counted without the document."""
-        in_class = float(self.targets[row] == c)
+        in_class = float(self.copies[row]) if self.targets[row] == c else 0.0
         start, stop = self.class_df.indptr[c : c + 2]
         class_terms, values = self.class_df.indices[start:stop], self.class_df.data[start:stop]
         index = np.minimum(np.searchsorted(class_terms, terms), max(len(class_terms) - 1, 0))
@@ -145,11 +152,12 @@ class LeaveOneOut:
         starts, lengths = self.X.indptr[rows], np.diff(self.X.indptr)[rows]
         entries = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
         targets = self.targets[rows]
-        total = np.repeat(np.maximum(self.class_totals[targets] - lengths, 1.0), lengths)
+        copies = self.copies[rows]
+        total = np.repeat(np.maximum(self.class_totals[targets] - copies * lengths, 1.0), lengths)
         rest = self.df[self.X.indices[entries]] - 1
-        logs = log1p((self.own_df[entries] - 1) / (total * self.strength * rest))
+        logs = log1p((self.own_df[entries] - np.repeat(copies, lengths)) / (total * self.strength * rest))
         sums = np.bincount(np.repeat(np.arange(len(rows)), lengths), logs, minlength=len(rows))
-        left = self.class_docs[targets] - 1
+        left = self.others_of_class[rows]
         # a class of one document is unknown without it
         return np.where(left > 0, sums + log(np.maximum(left, 1)), -np.inf)
 

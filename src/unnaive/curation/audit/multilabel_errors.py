@@ -19,9 +19,9 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.audit.audit_input import AuditData
 from unnaive.curation.audit.findings import LOOK, RELABEL, Finding
-from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, FoldProgress, count_errors
+from unnaive.curation.audit.label_errors import ErrorEstimate, FoldProgress, count_errors, fold_groups
 from unnaive.curation.audit.unfinished import Unfinished
-from unnaive.data.folds import out_of_fold
+from unnaive.data.folds import folds, out_of_fold, rarest_classes
 from unnaive.learning.explanation import percent
 from unnaive.learning.fit_calibration import fit_platt
 from unnaive.models.held_out_scores import multilabel_hinge_scores, multilabel_nbsvm_scores
@@ -76,7 +76,9 @@ def multilabel_evidence(
     (59, [True, True])
     """
     Y = csr_array(Y)
-    n_folds, done = min(N_FOLDS, X.shape[0]), 0
+    group, n_folds = fold_groups(X, rarest_classes(Y))
+    done = 0
+    fold = folds(Y, n_folds, seed=seed, group=group)
     if kept is not None:
         kept.begin(X, Y, seed)
     total = np.zeros(Y.shape)
@@ -95,7 +97,7 @@ def multilabel_evidence(
                 progress(done, n_folds * len(MEMBERS))
             return scores
 
-        scores = out_of_fold(score, Y, n_folds=n_folds, seed=seed)
+        scores = out_of_fold(score, Y, n_folds=n_folds, fold=fold)
         total += fit_platt("margin", scores, Y, exclusive=False).probabilities("margin", scores)
     has_label = Y.toarray() != 0
     can_judge = (np.diff(X.indptr) > 0)[:, None] & (has_label.sum(axis=0) >= FEWEST)[None, :]

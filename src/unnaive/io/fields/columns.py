@@ -228,7 +228,7 @@ class _ColumnChooser:
         if default is not None and name in vector_lengths(default.fields):
             return (
                 "add the column, empty where it is not known; predict, evaluate, update and forget also read vectors "
-                f"from a file, --vector {name}=FILE.npy"
+                f"from a file, --set vector={name}=FILE.npy"
             )
         return "add the column, empty where it is not known"
 
@@ -283,7 +283,7 @@ class _ColumnChooser:
         near = [folded.get(name.strip().casefold())] if name.strip().casefold() in folded else []
         near += difflib.get_close_matches(name, self.names, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        numbered = "; use --no-header if its first row is data" if name.isdecimal() else ""
+        numbered = "; use --set header=false if its first row is data" if name.isdecimal() else ""
         raise BadData(f"{self.source} has no column {name!r}; {hint}it has {join_names(self.names)}{numbered}")
 
     def match_label_columns(self) -> tuple[str, ...]:
@@ -441,8 +441,8 @@ class _ColumnChooser:
                 start = name.rpartition(mark)[0] + mark
                 same = [other for other in flags if other.startswith(start)]
                 if len(start) > 1 and len(same) > 2:
-                    return f", or --label-columns '{start}*' for the {len(same)} columns of 0 and 1"
-        return ", or --label-columns for the columns of 0 and 1" if len(flags) > 2 else ""
+                    return f", or --set label-columns='{start}*' for the {len(same)} columns of 0 and 1"
+        return ", or --set label-columns for the columns of 0 and 1" if len(flags) > 2 else ""
 
 
 _SURE_LABELS = ("labels", "lists")

@@ -217,7 +217,7 @@ def _name_class(value: Any, classes: list[str]) -> Any:
 
 
 class SqliteTable(Table):
-    """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --table."""
+    """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --set table."""
 
     def __init__(self, source: ByteSource, options: ReadOptions) -> None:
         import sqlite3
@@ -250,7 +250,7 @@ class SqliteTable(Table):
             return LABELS
         if len(tables) != 1:
             raise BadData(
-                f"{self.path} has {len(tables)} tables ({join_names(tables)}); choose one with --table NAME"
+                f"{self.path} has {len(tables)} tables ({join_names(tables)}); choose one with --set table=NAME"
                 if tables
                 else f"{self.path} has no tables; name another database"
             )
@@ -341,7 +341,9 @@ class ExcelTable(Table):
         if self.options.table is not None:
             return choose(sheets, self.options.table, f"sheet in {self.path}")
         if len(sheets) != 1:
-            raise BadData(f"{self.path} has {len(sheets)} sheets ({join_names(sheets)}); choose one with --table NAME")
+            raise BadData(
+                f"{self.path} has {len(sheets)} sheets ({join_names(sheets)}); choose one with --set table=NAME"
+            )
         return sheets[0]
 
     def _read_rows(self, sheet: Any) -> Iterator[tuple[int, list[Any]]]:

@@ -104,7 +104,7 @@ class RecordReader:
                 problem = f"is not CSV ({error})"
             except _TooLong:
                 problem = (
-                    "begins a row that does not end (is a quote unclosed?); if rows are that long, use --max-line MIB"
+                    "begins a row that does not end (is a quote unclosed?); for such long rows: --set max-line=SIZE"
                 )
             if len(taken) == 1 and fields is not None and not self._over and self.width in (None, len(fields)):
                 if fields:

@@ -151,7 +151,7 @@ def find_header(path: str, first: list[str], below: list[list[str]], options: Re
         shown = ", ".join(shorten_cell(cell) for cell in first[:4])
         raise BadData(
             f"the first row of {path} looks like data, not like column names ({shown}); "
-            "use --no-header if it is a document, --header if it is the header"
+            "use --set header=false if it is a document, --set header=true if it is the header"
         )
     return True
 

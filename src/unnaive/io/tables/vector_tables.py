@@ -23,7 +23,7 @@ def split_vector_file(option: str) -> tuple[str, str | None]:
     name, sign, path = option.partition("=")
     if option.lower().endswith(".npy"):
         if not (sign and name):
-            raise BadData(f"{option!r} names no field of vectors; give it as --vector NAME={path or option}")
+            raise BadData(f"{option!r} names no field of vectors; give it as NAME={path or option}")
         return name, path
     if sign and name and Path(path).is_file():
         raise BadData(f"the vectors of {name!r} came as {path}; give an .npy file, written with numpy.save")
@@ -47,7 +47,7 @@ def _read_array(path: str) -> NDArray[Any]:
     try:
         rows: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise BadData(f"no file called {path}; give an existing one as --vector NAME=FILE.npy") from None
+        raise BadData(f"no file called {path}; give an existing one as NAME=FILE.npy") from None
     except (OSError, ValueError, EOFError) as problem:
         raise BadData(f"{path} is not an .npy file of numbers ({problem}); write it with numpy.save") from problem
     if rows.ndim != 2 or rows.dtype.kind not in "fiu":

@@ -160,7 +160,7 @@ class LineBlock:
         if len(line) > options.max_line:
             raise BadData(
                 f"line {number} of {self.name} is longer than {options.max_line >> 20} MiB; if that is "
-                "right, use --max-line MIB"
+                "right, use --set max-line=SIZE"
             )
         words = _decode(line, options)
         if columns is None or not words.strip():
@@ -272,7 +272,7 @@ def read_line_blocks(path: str, options: ReadOptions) -> Iterator[Bytes]:
                 if size - end > options.max_line:
                     raise BadData(
                         f"a line of {name} is longer than {options.max_line >> 20} MiB; if that is right, "
-                        "use --max-line MIB"
+                        "use --set max-line=SIZE"
                     )
                 rest = buffer[end:size].copy()
                 if end:

@@ -34,7 +34,7 @@ def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedMod
         message = alone.message if alone.message is not None and alone.is_mail(alone.sample_texts()) else None
     elif tables:
         columns = Columns(source.text or ("text",))
-    strip = fitted.token_rule is None or not fitted.token_rule.html
+    strip = fitted.token_rule is None or not fitted.token_rule.strip_html
     return ShardReading(columns, message, source.options, strip)
 
 

@@ -94,7 +94,7 @@ def read_records(stream: IO[bytes], name: str, longest: int) -> Iterator[WarcRec
         if not 0 <= length <= longest:
             raise BadData(
                 f"record {number} of {name} has {length:,} bytes, more than the limit; if that is right, "
-                "use --max-line MIB"
+                "use --set max-line=SIZE"
             )
         rest = stream.read(length + 4)
         if len(rest) < length:

@@ -7,7 +7,6 @@ then known, and later passes only read. What only Spark can open, spark_tables.p
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +39,7 @@ from unnaive.scaleout.spark.split_reader import (
 )
 from unnaive.text.messages import PARTS
 
-SUMMARY_SCHEMA = "task long, place long, summary binary"
+SUMMARY_SCHEMA = "task long, place long, text string, types binary"
 OPEN_COST = 4 << 20  # bytes that are read in the time that opening a file takes, as in spark.sql.files.openCostInBytes
 
 
@@ -231,9 +230,9 @@ def _summarise_splits(spark: Any, reader: SplitReader, tasks: Sequence[Sequence[
         return []
     with reading_errors():
         table = _run_tasks(spark, summary_reader(reader, tasks), len(tasks), SUMMARY_SCHEMA).toArrow()
-    columns = (table.column(name).to_pylist() for name in ("task", "place", "summary"))
+    columns = (table.column(name).to_pylist() for name in ("task", "place", "text", "types"))
     rows = sorted(zip(*columns, strict=True), key=lambda row: row[:2])
-    return [pickle.loads(packed) for _, _, packed in rows]  # noqa: S301, written by our executors
+    return [SplitSummary.unpack(text, types) for _, _, text, types in rows]
 
 
 def _report(source: DataFile, summaries: list[SplitSummary], problem: UnnaiveError | None, labelled: bool) -> None:

@@ -167,7 +167,7 @@ def trainable_models() -> list[str]:
 
 def check_trainable(spec: TrainingSpec, fields: Sequence[Field] | None = None) -> None:
     """Raise an error if the model, its settings or its fields need all documents on one machine."""
-    if spec.vectors is not None or vector_lengths(fields):
+    if spec.word_vectors is not None or vector_lengths(fields):
         raise UnnaiveError(
             "vectors are weighed with all documents on one machine, which Spark does not support; train there, and use "
             "the model on Spark, or train without vectors"

@@ -112,7 +112,8 @@ def translate(message: str) -> UnnaiveError | None:
     >>> translate("... unnaive.data.fields.bad_values.BadRecord: the age is 'old'; correct it\\n at ...")
     BadData("the age is 'old'; correct it")
     >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
-    the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)
+    the executors have no module unnaive; install unnaive there, or send it along with --set ship=true
+    (unnaive.spark.ship)
     """
     ours = OURS.search(message)
     if ours:
@@ -121,7 +122,7 @@ def translate(message: str) -> UnnaiveError | None:
     absent = ABSENT.search(message)
     if absent and absent[1].startswith("unnaive"):
         return UnnaiveError(
-            f"the executors have no module {absent[1]}; install unnaive there, or send it along with --ship "
+            f"the executors have no module {absent[1]}; install unnaive there, or send it along with --set ship=true "
             "(unnaive.spark.ship)"
         )
     if absent:

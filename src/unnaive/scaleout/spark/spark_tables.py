@@ -74,7 +74,7 @@ def _open(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, Columns
     """The DataFrame of files or of a table, and the columns to use."""
     if source.spelling:
         raise BadData(
-            "what Spark opens itself is read without --ignore-label, --label-prefix and --lower-labels; change the "
+            "what Spark opens itself is read without --set ignore-label, label-prefix and lower-labels; change the "
             "labels in the data, or copy the files to this machine"
         )
     df = _read(spark, source)

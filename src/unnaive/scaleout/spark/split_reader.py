@@ -6,8 +6,9 @@ by the same code as in local reading, from the same start of the file.
 
 from __future__ import annotations
 
-import pickle
+import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from unnaive.base import errors
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.open_files import path_mode
 from unnaive.data.soft_labels import expand_probabilities
@@ -58,7 +60,7 @@ class SplitSummary:
 
     error    the first error, which ends local reading here
     plain    False if the file must be read whole, because a part of it cannot be read alone
-    several  the number of documents with several labels
+    several  the number of multilabel documents, those with two labels or more
     types    for each kept column the Arrow type that holds its values; None if no type does
     late     the kept columns that appeared while rows were read
     """
@@ -73,6 +75,35 @@ class SplitSummary:
     types: dict[str, Any] = field(default_factory=dict)
     late: tuple[str, ...] = ()
     soft_labels: tuple[str, ...] = ()
+
+    def pack(self) -> tuple[str, bytes]:
+        """JSON of all but the types, with the columns that have none; the types as a serialised Arrow schema."""
+        log, error = self.log, self.error
+        counted = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        read = {"rows": log.rows, "skipped": log.skipped, "repeated_headers": log.repeated_headers}
+        raised = None if error is None else [type(error).__name__, str(error)]
+        untyped = [name for name, kind in self.types.items() if kind is None]
+        text = json.dumps([counted, read, list(log.label_sets.items()), raised, untyped])
+        schema = pa.schema([(name, pa.null() if kind is None else kind) for name, kind in self.types.items()])
+        return text, schema.serialize().to_pybytes()
+
+    @classmethod
+    def unpack(cls, text: str, schema: bytes) -> SplitSummary:
+        """The summary that `pack` took apart; lists of its JSON are tuples again."""
+        counted, read, label_sets, raised, untyped = json.loads(text)
+        log = ReadLog(label_sets=Counter({tuple(labels): size for labels, size in label_sets}))
+        log.rows, log.repeated_headers = read["rows"], read["repeated_headers"]
+        log.skipped = [(first, last) for first, last in read["skipped"]]
+        columns = pa.ipc.read_schema(pa.py_buffer(schema))
+        summary = cls(log, types={column.name: None if column.name in untyped else column.type for column in columns})
+        for name, value in counted.items():
+            setattr(summary, name, tuple(value) if isinstance(getattr(summary, name), tuple) else value)
+        if raised is not None:
+            summary.error = getattr(errors, raised[0], UnnaiveError)(raised[1])
+        return summary
+
+
+_PLAIN_FIELDS = ("empty", "missing", "several", "plain", "warnings", "late", "soft_labels")
 
 
 @dataclass(frozen=True)
@@ -272,9 +303,9 @@ def summary_reader(reader: SplitReader, tasks: Sequence[Sequence[FileSplit]]) ->
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for place, split in enumerate(tasks[number]):
-                    summary = pickle.dumps(reader.summarise(split))
+                    text, types = reader.summarise(split).pack()
                     yield pa.record_batch(
-                        {"task": pa.array([number]), "place": pa.array([place]), "summary": pa.array([summary])}
+                        [[number], [place], [text], [types]], names=["task", "place", "text", "types"]
                     )
 
     return read

@@ -38,7 +38,7 @@ class StreamedModel:
         The folder of the model files; it is created if it does not exist.
     text, label : str
         The columns of the stream.
-    grow : bool, default=True
+    new_classes : bool, default=True
         Whether batches after the first may add new classes.
     missing : {"error", "skip"}, default="skip"
         What to do with rows without a text or a label.
@@ -52,11 +52,11 @@ class StreamedModel:
         *,
         text: str = "text",
         label: str = "label",
-        grow: bool = True,
+        new_classes: bool = True,
         missing: str = "skip",
         **parameters: Any,
     ) -> None:
-        self.folder, self.text, self.label, self.grow = Path(folder), text, label, grow
+        self.folder, self.text, self.label, self.new_classes = Path(folder), text, label, new_classes
         self.missing = check_missing(missing)
         self.classifier = TextClassifier(**parameters)
         spec = self.classifier.spec()
@@ -75,7 +75,7 @@ class StreamedModel:
             return
         new = count_rows(rows, self.classifier.token_rule, missing=self.missing)
         if files:
-            fitted = learn_more(load_model(files[max(files)]), new, grow=self.grow)
+            fitted = learn_more(load_model(files[max(files)]), new, new_classes=self.new_classes)
         else:
             kind = "sets" if has_label_arrays(rows) or self.classifier.multilabel else "single"
             data = TrainingData.of_kept(new, kind, token_rule=self.classifier.token_rule)
