@@ -114,7 +114,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def model():
+def model(run):  # after its change of folder
     TextClassifier("multinomial").fit(*zip(*ROWS, strict=True)).save("m.model")
     return "m.model"
 
@@ -152,6 +152,33 @@ def test_what_would_do_nothing_is_refused(run, words, sentence):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert sentence in err
     assert not Path("x.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("train data.csv -o x.model --label label --label text", "--label came twice"),
+        ("train data.csv -o x.model --output y.model -o z.model", "--output came 3 times"),
+        ("train data.csv -o x.model -m nbsvm --set C=1 --set C=2", "--set C came twice"),
+        ("train data.csv -o x.model --set min-df=1 --set min_df=2", "--set min-df came twice"),
+        ("train data.csv -o x.model --options twice.toml", "--seed came twice"),
+    ],
+)
+def test_an_option_of_one_value_is_given_once(run, words, name):
+    """Taking the last in silence would hide a slip in a long command."""
+    Path("twice.toml").write_text("seed = [1, 2]\n", encoding="utf-8")
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, "")
+    assert err == f"unnaive: {name}, and unnaive train takes one value for it; give it once\n"
+    assert list(Path().glob("*.model")) == []
+
+
+@pytest.mark.usefixtures("model")
+def test_options_that_are_lists_and_flags_may_be_repeated(run):
+    code, out, _ = run("predict", "m.model", "--json", "-d", "a goal", "-d", "a law", "--json")
+    assert (code, out.count("\n")) == (0, 2)
+    Path("own.toml").write_text("seed = 1\n", encoding="utf-8")  # one in the file and one of the user
+    assert run("train", "data.csv", "-o", "x.model", "-m", "multinomial", "--seed", "2", "--options", "own.toml")[0] == 0
 
 
 @pytest.mark.parametrize("old", sorted(OTHER_NAMES))

@@ -18,6 +18,7 @@ from unnaive import __version__
 from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
 from unnaive.apps.cli.overwriting import guarded
 from unnaive.apps.cli.plain_values import read_plainly
+from unnaive.apps.cli.repeated_options import refuse_repeated
 from unnaive.apps.cli.unknown_options import unknown_option
 from unnaive.apps.common.given_options import Options, with_settings
 from unnaive.apps.common.options_file import expand_options
@@ -148,7 +149,10 @@ class Command(PlainHelp, typer.core.TyperCommand):
         own = [one for one in self.params if one.param_type_name == "option"]
         flags = {flag: getattr(one, "is_flag", False) for one in own for flag in (*one.opts, *one.secondary_opts)}
         try:
-            return super().parse_args(ctx, expand_options(args, flags) if options.by_set else args)
+            read = expand_options(args, flags) if options.by_set else args
+            for origin in (args, read[: len(read) - len(args)]):  # the user's own options win over those of the file
+                refuse_repeated(self, ctx, origin, options.by_set)
+            return super().parse_args(ctx, read)
         except Exception as problem:
             unknown = getattr(problem, "option_name", None)
             if unknown is None or not hasattr(problem, "possibilities"):

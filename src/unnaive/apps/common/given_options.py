@@ -231,7 +231,7 @@ def read_pairs(pairs: Sequence[str], by_set: Mapping[str, Given]) -> tuple[dict[
             continue
         value = read_value(one, text)
         key = one.parameter.name
-        values[key] = [*values.get(key, []), value] if _is_list(one.parameter) else value
+        values[key] = [*values.get(key, []), value] if is_list(one) else value
     return values, others
 
 
@@ -239,8 +239,9 @@ def _parts(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _is_list(parameter: inspect.Parameter) -> bool:
-    return "list[str]" in str(get_args(parameter.annotation)[0])
+def is_list(one: Given) -> bool:
+    """Whether --set may give the parameter several times."""
+    return "list[str]" in str(get_args(one.parameter.annotation)[0])
 
 
 def read_value(one: Given, text: str) -> Any:
