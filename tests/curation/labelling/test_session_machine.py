@@ -156,7 +156,9 @@ class SeveralPeople(RuleBasedStateMachine):
             and not taken
             and (known.way == "second" or following is None or following.way != "second")
         ):
-            assert following is known
+            assert following is not None
+            assert following.text == known.text
+            assert following is known or not (known.probabilities or known.blind)  # else with its first prediction
         if following is None:
             assert session.why_done(who)
         else:

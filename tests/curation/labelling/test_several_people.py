@@ -124,6 +124,23 @@ def test_the_text_chosen_ahead_is_shown_and_recorded_as_it_was_chosen(tmp_path: 
     assert (answer.way, answer.suggested, answer.probability) == (ahead.way, suggested, probability)
 
 
+def test_the_answer_that_allows_the_first_prediction_shows_it_beside_the_text_chosen_ahead(tmp_path: Path) -> None:
+    record = LabelRecord.create(tmp_path / "labels.db", random_texts(40), classes=["a", "b"])
+    session = Labelling(record, double=0)
+    for label in "ab":
+        present = session.show("ann")
+        assert present is not None
+        ahead = session.show_ahead("ann", present.text)
+        assert ahead is not None
+        assert ahead.probabilities == {}  # of one class at most
+        session.answer("ann", present.text, "label", [label], present.seen)
+    following = session.show("ann")
+    assert following is not None
+    assert following.text == ahead.text
+    assert not following.blind
+    assert set(following.probabilities) == {"a", "b"}
+
+
 @pytest.mark.parametrize("change", ["undo", "leave", "look", "class", "labelled", "appended"])
 def test_a_text_chosen_ahead_is_given_up_when_something_changes(tmp_path: Path, change: str) -> None:
     record = LabelRecord.create(tmp_path / "labels.db", random_texts(12), classes=["a", "b"])

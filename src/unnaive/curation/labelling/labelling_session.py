@@ -103,11 +103,14 @@ class Labelling(FollowedRecord):
                     self._open.pop(who, None)
                     return None
                 self._open[who] = question
+            chosen = None
             if turned is not None and turned.question is question and self._is_current(turned):
-                self._shown_to[who] = turned.shown
-            else:
-                self._shown_to[who] = self._shown(who, question)
-            return self._shown_to[who]
+                chosen = turned.shown
+            if chosen is None or not (chosen.probabilities or chosen.blind):
+                now = self._shown(who, question)  # the last answer may be the first that allows a prediction
+                chosen = now if chosen is None or now.probabilities else chosen
+            self._shown_to[who] = chosen
+            return chosen
 
     def show_ahead(self, who: str, after: int) -> Shown | None:
         """The text that follows the present one, `after`; None if there is none, or if `after` is not open.
