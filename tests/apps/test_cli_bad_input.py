@@ -133,9 +133,9 @@ class TestTrain:
             (["--set", "alpha"], "--set came as 'alpha'; write NAME=VALUE, for instance --set encoding=latin-1"),
             (
                 ["-m", "multinomial", "--set", "alpha=abc"],
-                "alpha of multinomial came as 'abc'; give a number, such as 1.0",
+                "alpha of multinomial came as 'abc'; give a number or a list of numbers, such as 1.0",
             ),
-            (["-m", "multinomial", "--set", "alpha=-1"], "alpha of multinomial came as -1; give a number above 0"),
+            (["-m", "multinomial", "--set", "alpha=-1"], "alpha of multinomial came as -1; give a number from 0"),
             (
                 ["-m", "multinomial", "--set", "smoothing=laplase"],
                 "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace",

@@ -28,6 +28,7 @@ CASES = [
     Case(unnaive.MultinomialNB(scheme="one-vs-rest")),
     Case(unnaive.MultinomialNB(smoothing="jelinek-mercer")),
     Case(unnaive.MultinomialNB(smoothing="absolute", scheme="one-vs-rest", fit_prior=False), {"prior": NO_PRIOR}),
+    Case(unnaive.MultinomialNB(alpha=0)),
     Case(unnaive.BernoulliNB(), {"prior": ABSENCE}),
     Case(unnaive.BernoulliNB(smoothing="jelinek-mercer"), {"prior": ABSENCE}),
     Case(unnaive.BernoulliNB(smoothing="absolute", scheme="one-vs-rest"), {"prior": ABSENCE}),

@@ -70,7 +70,7 @@ class Setting:
             raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {expected}{example}")
         if isinstance(value, str) and self.choices is not None:
             choose(list(self.choices), value, self.noun or self.name)
-        elif not isinstance(value, (str, bool, type(None))) and not self._in_range(value):
+        elif _is_number(value) and not self._in_range(value):  # the model checks the numbers of a list
             raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give a number {self.range}")
 
     @property
@@ -162,11 +162,21 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < 1 << 63
 
 
+def _is_numbers(value: Any) -> bool:
+    """Whether the value is a list, a tuple or a flat array of numbers."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "iuf"
+    return isinstance(value, (list, tuple)) and all(map(_is_number, value))
+
+
 TYPES = {
     "bool": SettingType("true or false", _is_bool),
     "int": SettingType("a whole number", _is_integer),
     "float": SettingType("a number", _is_number),
     "str": SettingType("a word", lambda value: isinstance(value, str)),
+    "list[float]": SettingType("a list of numbers", _is_numbers),
     "None": SettingType("None", lambda value: value is None),
 }
 
@@ -279,7 +289,8 @@ class Settings:
 
     def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from their defaults."""
-        values = {name: getattr(self, name) for name in self._declared}
+        # an object whose constructor was never called has no settings, but can be shown
+        values = {name: getattr(self, name, setting.default) for name, setting in self._declared.items()}
         return {
             name: values[name]
             for name, setting in self._declared.items()
@@ -347,6 +358,13 @@ def unknown_setting(name: str, names: list[str]) -> str:
     except UnknownName as problem:
         return str(problem) if names else f"it takes no settings, so {name!r} cannot be set"
     return ""
+
+
+def own_arrays(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with copies of the arrays, since a model makes its arrays read-only."""
+    import numpy as np
+
+    return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in settings.items()}
 
 
 def same_value(value: Any, other: Any) -> bool:

@@ -67,6 +67,7 @@ SCORERS = {
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
     "pool": "unnaive.linear.sum_of_linears:SumOfLinears",
     "trees": "unnaive.models.trees:Trees",
+    "unsmoothed": "unnaive.linear.unsmoothed:Unsmoothed",
 }
 
 

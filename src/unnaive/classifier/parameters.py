@@ -58,7 +58,7 @@ class ModelParameters(Protocol):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters, those of the model among them."""
-        return {name: self.__dict__[name] for name in self._named} | self._settings
+        return {name: self.__dict__.get(name, default) for name, default in self._named.items()} | self._settings
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; a setting that the model does not have is an error."""

@@ -6,15 +6,16 @@ stored. There are two event models: draws of terms (multinomial) and presence of
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.elementary import log, log1p
-from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import StoredMatrix, lazy_matrices, stored
@@ -25,11 +26,15 @@ from unnaive.linear.linear import refuse_full_table
 @lazy_matrices("cells")
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """log p[c, t] = cells[c, t] + of_class[c] + of_term[t]; cells (n_classes, n_terms) holds seen cells only."""
+    """log p[c, t] = cells[c, t] + of_class[c] + of_term[t]; cells (n_classes, n_terms) holds seen cells only.
+
+    strict  terms whose unseen cells have p = 0 (n_terms,), of which `of_term` is 0; None if there are none
+    """
 
     cells: Sparse
     of_class: Floats
     of_term: Floats
+    strict: NDArray[np.bool_] | None = None
 
     def __sub__(self, other: LogTable) -> LogTable:
         """The log-ratio of two tables over the same seen cells."""
@@ -39,6 +44,9 @@ class LogTable:
     def dense(self) -> Floats:
         """Every cell, (n_classes, n_terms)."""
         table: Floats = self.cells.toarray() + self.of_class[:, None] + self.of_term
+        if self.strict is not None:
+            seen = csr_array((np.ones(self.cells.nnz), self.cells.indices, self.cells.indptr), self.cells.shape)
+            table[self.strict & (seen.toarray() == 0)] = -np.inf
         return table
 
 
@@ -63,6 +71,37 @@ class Smoothing(Protocol):
         """`bernoulli_prob` for df = 0; its shape shows what it depends on: (n_classes, 1), (1, n_terms) or both."""
 
 
+ALPHA_MIN = 1e-10  # the smallest alpha without force_alpha, as in scikit-learn
+
+
+def effective_alpha(alpha: Any, n_terms: int, *, force: bool) -> float | Floats:
+    """The α of `alpha`: a number, or one for each term; without `force`, at least ALPHA_MIN, with a warning.
+
+    >>> effective_alpha([0.5, 1], 2, force=True), effective_alpha(0, 2, force=True)
+    (array([0.5, 1. ]), 0.0)
+    """
+    values = np.array(alpha, np.float64)
+    if values.ndim and values.shape != (n_terms,):
+        raise BadData(
+            f"When alpha is an array, it should contains `n_features` values: it came with {values.size} for {n_terms} "
+            "terms; give one number, or one for each term"
+        )
+    if not np.all((values >= 0) & (values < np.inf)):
+        raise BadData(
+            f"All values in alpha must be greater than 0, or 0 for no smoothing, but one is {values.min()}; give "
+            "finite numbers from 0"
+        )
+    if not force and np.any(values < ALPHA_MIN):
+        warnings.warn(
+            f"alpha too small will result in numeric errors, setting alpha = {ALPHA_MIN:.1e}. Use `force_alpha=True` "
+            "to keep alpha unchanged.",
+            UserWarning,
+            stacklevel=2,
+        )
+        values = np.maximum(values, ALPHA_MIN)
+    return values if values.ndim else float(values)
+
+
 def _once_each(function: Callable[[Any], Floats], counts: NDArray[Any]) -> Floats:
     """function(counts), computed once for each number up to the largest count if cells are more than these.
 
@@ -78,10 +117,12 @@ def _once_each(function: Callable[[Any], Floats], counts: NDArray[Any]) -> Float
 
 @dataclass(frozen=True)
 class Laplace:
-    """Additive smoothing: alpha is added to every count (Laplace: 1; Lidstone: any other).
+    """Additive smoothing: alpha is added to every count (Laplace: 1; Lidstone: any other; 0: maximum likelihood).
 
     multinomial  p(t|c) = (N_ct + α) / (N_c• + α M),  M terms
     Bernoulli    p(t|c) = (df_ct + α) / (n_c + 2α)
+
+    With an α for each term (n_terms,), α M is their sum.
 
     Manning, Raghavan and Schütze (2008), 13.2 and 13.3; or-gate paper, eq. 4 and 6.
 
@@ -93,17 +134,38 @@ class Laplace:
 
     reserves: ClassVar[bool] = True
 
-    alpha: float = 1.0
+    alpha: float | Floats = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise UnnaiveError(f"alpha came as {self.alpha}; give a number above 0, such as 1 or 0.01")
+        if not np.all(np.greater_equal(self.alpha, 0) & np.less(self.alpha, np.inf)):
+            raise UnnaiveError(f"alpha came as {self.alpha}; give a number from 0, such as 1 or 0.01")
 
     def multinomial_log_prob(self, counts: Counts) -> LogTable:
-        """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
-        seen = stored(counts, "class_terms")
-        of_class = log(self.alpha) - log(counts.class_totals + self.alpha * counts.n_terms)
-        return _table(seen, _once_each(self._added, seen.data), of_class, np.zeros(counts.n_terms))
+        """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM); without α, log N_ct and −log N_c•."""
+        seen, whole = stored(counts, "class_terms"), counts.class_totals + self.sum_over(counts.n_terms)
+        if np.ndim(self.alpha) == 0 and np.greater(self.alpha, 0):
+            of_class = log(self.alpha) - log(whole)
+            return _table(seen, _once_each(self._added, seen.data), of_class, np.zeros(counts.n_terms))
+        alpha = np.broadcast_to(self.alpha, counts.n_terms)
+        alpha_of_cell = alpha[seen.indices]
+        added = log1p(seen.data / _positive(alpha_of_cell))
+        logs = np.where(alpha_of_cell > 0, added, log(_positive(seen.data)))
+        table = _table(seen, logs, -log(_positive(whole)), _log_or_zero(alpha))
+        return table if alpha.all() else replace(table, strict=alpha == 0)
+
+    def above_zero(self) -> Laplace:
+        """The same with ALPHA_MIN in the place of 0."""
+        if np.ndim(self.alpha) == 0:
+            return self if self.alpha else Laplace(ALPHA_MIN)
+        return Laplace(np.where(np.greater(self.alpha, 0), self.alpha, ALPHA_MIN))
+
+    def of_cells(self, terms: NDArray[Any]) -> Laplace:
+        """The same for cells of these terms, one by one."""
+        return self if isinstance(self.alpha, (int, float)) else Laplace(self.alpha[terms])
+
+    def sum_over(self, n_terms: int) -> Any:
+        """α M: what is added to the counts of all terms."""
+        return self.alpha * n_terms if np.ndim(self.alpha) == 0 else np.sum(self.alpha)
 
     def _added(self, seen: Any) -> Floats:
         """log (n + α)/α of counts."""
@@ -114,20 +176,27 @@ class Laplace:
         return added
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
-        """The term part is log (N_•k + α); seen cells store what the class subtracts from it."""
+        """The term part is log (N_•k + α); seen cells store what the class subtracts from it.
+
+        An α of 0 counts as ALPHA_MIN here, so that all logarithms are finite.
+        """
         seen = counts.class_terms
-        of_term = log(counts.terms + self.alpha)
-        of_class = -log(counts.total - counts.class_totals + self.alpha * counts.n_terms)
-        left = counts.terms[seen.indices] - seen.data + self.alpha
+        finite = self.above_zero()
+        alpha = finite.alpha
+        of_term = log(counts.terms + alpha)
+        of_class = -log(counts.total - counts.class_totals + finite.sum_over(counts.n_terms))
+        left = counts.terms[seen.indices] - seen.data + finite.of_cells(seen.indices).alpha
         return _table(seen, log(left) - of_term[seen.indices], of_class, of_term)
 
     def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(df + α)/(docs + 2α)."""
-        return (df + self.alpha) / (docs + 2 * self.alpha)
+        return (df + self.alpha) / _positive(docs + 2 * self.alpha)
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
-        """α/(n_c + 2α): depends on the class."""
-        unseen: Floats = self.bernoulli_prob(0, counts.class_docs, 0, counts.n_docs)[:, None]
+        """α/(n_c + 2α): depends on the class, and with an α for each term also on the term."""
+        if np.ndim(self.alpha):
+            refuse_full_table(counts.n_classes, counts.n_terms, "Bernoulli naive Bayes with an alpha for each term")
+        unseen: Floats = self.bernoulli_prob(0, counts.class_docs[:, None], 0, counts.n_docs)
         return unseen
 
 
@@ -259,7 +328,7 @@ SMOOTHINGS: dict[str, Callable[..., Smoothing]] = {
 }
 
 
-def find_smoothing(name: str, cells: Sparse, *, alpha: float, beta: float, discount: float | str) -> Smoothing:
+def find_smoothing(name: str, cells: Sparse, *, alpha: float | Floats, beta: float, discount: float | str) -> Smoothing:
     """The smoothing called `name` with its setting.
 
     `cells` is the table to be smoothed (class_terms or class_df): the "auto" discount is estimated from it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import PluginError, UnknownName, UnnaiveError
 from unnaive.base.registry import Registry
-from unnaive.base.settings import shorten_value, unknown_setting
+from unnaive.base.settings import own_arrays, shorten_value, unknown_setting
 
 if TYPE_CHECKING:
     from unnaive.learning.learner import Learner
@@ -113,6 +113,7 @@ def make_model(model: str | Model | type[Model], settings: dict[str, Any], **run
     for key in settings:
         if key not in declared:
             raise refuse_setting(model_class.traits.name, key, list(declared))
-    made = model_class(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
+    runtime = {key: value for key, value in runtime.items() if key in declared}
+    made = model_class(**{**runtime, **own_arrays(settings)})
     made.check_settings()
     return made

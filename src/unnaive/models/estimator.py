@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
-from unnaive.base.settings import Settings, setting, unknown_setting
+from unnaive.base.settings import Settings, own_arrays, setting, unknown_setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
@@ -221,9 +221,10 @@ class Model(Settings, PredictingEstimator):
     def _spec(self) -> TrainingSpec:
         """The training specification with a copy of the current settings.
 
-        Later changes do not affect the fitted state.
+        Later changes do not affect the fitted state, also of an array.
         """
-        return TrainingSpec(type(self)(**self.get_params()), class_weight=self.get_params().get("class_weight"))
+        settings = own_arrays(self.get_params())
+        return TrainingSpec(type(self)(**settings), class_weight=settings.get("class_weight"))
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None

@@ -19,7 +19,8 @@ from unnaive.data.counts import ROUNDING, Counts
 from unnaive.data.weighting import Weighting
 from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
-from unnaive.linear.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, find_smoothing
+from unnaive.linear.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, effective_alpha, find_smoothing
+from unnaive.linear.unsmoothed import Unsmoothed
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
 
 Prior = str | Sequence[float] | NDArray[Any]
@@ -30,6 +31,9 @@ CERTAIN = 1e-12  # probabilities of presence stay this far from 0 and 1, so that
 
 class _NaiveBayes(CountsModel):
     """Common parts of the naive Bayes classes: the prior, and scikit-learn's names of fitted attributes."""
+
+    alpha: float | list[float]
+    force_alpha: bool
 
     scheme: str | None = scheme_setting()
     fit_prior: bool = setting("Learn class priors from the data; False makes all classes equally likely.", default=True)
@@ -50,6 +54,10 @@ class _NaiveBayes(CountsModel):
         trained: Self = self._fitted().spec.model  # type: ignore[assignment]
         return trained
 
+    def _check_alpha(self, n_terms: int | None = None) -> float | Floats:
+        """The alpha that is used, for this number of terms or that of the fitted model."""
+        return effective_alpha(self.alpha, n_terms or self.n_features_in_, force=self.force_alpha)
+
     @property
     def class_log_prior_(self) -> Floats:
         """log p(c) (n_classes,)."""
@@ -60,6 +68,20 @@ class _NaiveBayes(CountsModel):
         """The logarithms of the term probabilities used for scoring (n_classes, n_terms)."""
         linear: Linear = self.scorer_
         return linear.weights()
+
+
+def _alpha_setting() -> Any:
+    return setting(
+        "Additive (Laplace) smoothing: added to every count.",
+        default=1.0,
+        at_least=0,
+        below=np.inf,
+        more="A list has one number for each term. 0 does not smooth (maximum likelihood).",
+    )
+
+
+def _force_alpha_setting() -> Any:
+    return setting("False raises an alpha below 1e-10 to it, with a warning, as in scikit-learn.", default=True)
 
 
 def _beta_setting(default: float) -> Any:
@@ -74,7 +96,8 @@ class _SmoothedNB(_NaiveBayes):
         default="laplace",
         choices=tuple(SMOOTHINGS),
     )
-    alpha: float = setting("Additive (Laplace) smoothing: added to every count.", default=1.0, above=0, below=np.inf)
+    alpha: float | list[float] = _alpha_setting()
+    force_alpha: bool = _force_alpha_setting()
     beta: float = _beta_setting(0.7)
     discount: float | str = setting(
         'Absolute discounting: subtracted from every nonzero count; "auto" estimates it from the counts.',
@@ -86,7 +109,8 @@ class _SmoothedNB(_NaiveBayes):
 
     def smoothing_of(self, cells: Sparse) -> Smoothing:
         """The smoothing for a table of counts, class_terms or class_df."""
-        return find_smoothing(self.smoothing, cells, alpha=self.alpha, beta=self.beta, discount=self.discount)
+        alpha = self._check_alpha(cells.shape[1]) if self.smoothing == "laplace" else 1.0
+        return find_smoothing(self.smoothing, cells, alpha=alpha, beta=self.beta, discount=self.discount)
 
 
 class MultinomialNB(_SmoothedNB):
@@ -95,6 +119,7 @@ class MultinomialNB(_SmoothedNB):
     multiclass   score = log p(c) + Σ_t n_t log p(t|c)
     one-vs-rest  score = log p(c)/p(c̄) + Σ_t n_t log p(t|c)/p(t|c̄), c̄ all documents outside c
 
+    With alpha=0, a term that a class never had gives the class −∞ (multiclass; 1e-10 stands for 0 in one-vs-rest).
     Unknown terms are ignored; an empty document gets the prior. Manning, Raghavan and Schütze (2008), 13.2; or-gate
     paper, eq. 3–6.
 
@@ -103,21 +128,35 @@ class MultinomialNB(_SmoothedNB):
     (['sport'], [[0.33, 0.67], [0.75, 0.25]])
     """
 
-    traits = Traits("multinomial", "multinomial naive Bayes", "counts", poor_score=True)
+    traits = Traits(
+        "multinomial", "multinomial naive Bayes", "counts", scorer_kinds=("linear", "unsmoothed"), poor_score=True
+    )
 
     beta: float = _beta_setting(0.7)
 
-    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
-        """weight[c, t] = log p(t|c), less log p(t|c̄) for one-vs-rest."""
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear | Unsmoothed:
+        """weight[c, t] = log p(t|c), less log p(t|c̄) for one-vs-rest; −∞ is left to `Unsmoothed`."""
+        linear, strict = self._finite_rule(counts, exclusive)
+        return linear if strict is None else Unsmoothed(linear, strict)
+
+    def linear_rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """The same for an alpha above 0."""
+        return self._finite_rule(counts, exclusive)[0]
+
+    def _finite_rule(self, counts: Counts, exclusive: bool) -> tuple[Linear, NDArray[np.bool_] | None]:
+        """The finite weights, and the terms whose missing cells have a probability of 0."""
         scheme = self.scheme_for(exclusive)
         smoothing = self.smoothing_of(stored(counts, "class_terms"))
         if scheme == "multiclass":
             table, bias = smoothing.multinomial_log_prob(counts), log_prior(counts, self.prior)
         else:
+            smoothing = smoothing.above_zero() if isinstance(smoothing, Laplace) else smoothing
             table = smoothing.multinomial_log_prob(counts) - smoothing.rest_log_prob(counts)
             bias = log_prior_odds(counts, self.prior)
-        is_counted = None if smoothing.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
-        return _linear(table, bias, Weighting(idf=is_counted), LINK_OF_SCHEME[scheme])
+        reserves = smoothing.reserves and table.strict is None
+        is_counted = None if reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
+        linear = _linear(table, bias, Weighting(idf=is_counted), LINK_OF_SCHEME[scheme])
+        return linear, None if table.strict is None else table.strict & (counts.terms > 0)
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -136,7 +175,9 @@ class MultinomialNB(_SmoothedNB):
         """
         from unnaive.models.maxent.bridge import to_maxent  # imports scipy.special, which predicting does not need
 
-        scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
+        scorer = self._fitted().scorer
+        if not isinstance(scorer, Linear):
+            raise UnnaiveError("a probability of 0 has no maximum-entropy weight; fit again with alpha above 0")
         return to_maxent(replace(scorer, weighting=replace(scorer.weighting, norm="l1")))
 
 
@@ -193,6 +234,8 @@ class ComplementNB(_NaiveBayes):
     multiclass   weight = −log p(t|c̄),  p(t|c̄) = (N_•t − N_ct + α) / (N − N_c• + αM)
     one-vs-rest  weight = log p(t|D) − log p(t|c̄): the same order of classes, and 0 where c does not stand out
 
+    An alpha of 0 counts as 1e-10, so that a term of a single class has a finite weight.
+
     Rennie, Shih, Teevan and Karger (2003) use no prior: hence `fit_prior` is False. A class without documents is never
     predicted.
 
@@ -202,7 +245,8 @@ class ComplementNB(_NaiveBayes):
 
     traits = Traits("complement", "complement naive Bayes", "counts", poor_score=True)
 
-    alpha: float = setting("Additive smoothing of the counts.", default=1.0, above=0, below=np.inf)
+    alpha: float | list[float] = _alpha_setting()
+    force_alpha: bool = _force_alpha_setting()
     norm: bool = setting("Divide the weights of each class by Σ_t |log p(t|c̄)|.", default=False)
     fit_prior: bool = setting("Add class priors learnt from the data; False, as published, adds none.", default=False)
 
@@ -214,12 +258,13 @@ class ComplementNB(_NaiveBayes):
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
         """weight[c, t] = −log p(t|c̄), plus log p(t|D) for one-vs-rest."""
         scheme = self.scheme_for(exclusive)
-        rest = Laplace(self.alpha).rest_log_prob(counts)
+        smoothing = Laplace(self._check_alpha(counts.n_terms)).above_zero()
+        rest = smoothing.rest_log_prob(counts)
         if scheme == "multiclass":
             bias, corpus = log_prior(counts, self.prior), np.zeros(counts.n_terms)
         else:
             bias = log_prior_odds(counts, self.prior)
-            corpus = log(counts.terms + self.alpha) - log(counts.total + self.alpha * counts.n_terms)
+            corpus = log(counts.terms + smoothing.alpha) - log(counts.total + smoothing.sum_over(counts.n_terms))
         table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
         if not self.norm:
             return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
@@ -317,8 +362,9 @@ def _presence(model: Smoothing, counts: Counts) -> _Cells:
     """p(t|c): the probability that t is present in a document of c."""
     seen = counts.class_df
     docs = np.repeat(counts.class_docs, np.diff(seen.indptr))
+    of_cells = model.of_cells(seen.indices) if isinstance(model, Laplace) else model
     return _Cells(
-        model.bernoulli_prob(seen.data, docs, counts.df[seen.indices], counts.n_docs),
+        of_cells.bernoulli_prob(seen.data, docs, counts.df[seen.indices], counts.n_docs),
         model.unseen_bernoulli_prob(counts),
     )
 
@@ -329,8 +375,9 @@ def _presence_in_rest(model: Smoothing, counts: Counts) -> _Cells:
     seen, df, n = counts.class_df, counts.df, counts.n_docs
     rest = n - counts.class_docs
     docs = np.repeat(rest, np.diff(seen.indptr))
+    of_cells = model.of_cells(seen.indices) if isinstance(model, Laplace) else model
     return _Cells(
-        model.bernoulli_prob(df[seen.indices] - seen.data, docs, df[seen.indices], n),
+        of_cells.bernoulli_prob(df[seen.indices] - seen.data, docs, df[seen.indices], n),
         model.bernoulli_prob(df, rest[:, None], df, n),
     )
 

@@ -72,7 +72,7 @@ def worked_example(run: PaperRun) -> Iterator[Measurement]:
         return
     counter = TextCounter()
     X = counter.count(TRAINING, grow=True)
-    model = MultinomialNB().rule(Counts.of(X, csr_array([[1, 0], [1, 0], [1, 0], [0, 1]])))
+    model = MultinomialNB().linear_rule(Counts.of(X, csr_array([[1, 0], [1, 0], [1, 0], [0, 1]])))
     products = np.exp(model.scores(counter.count([TEST])))[0]
     for c, column in enumerate(("China", "not China")):
         yield Measurement("P(class)", column, float(np.exp(model.bias[c])))
@@ -293,7 +293,7 @@ def growth_of_time(run: PaperRun) -> Iterator[Measurement]:
 
 
 def _all_weights(counts: Counts) -> Floats:
-    return MultinomialNB().rule(counts).weights()
+    return MultinomialNB().linear_rule(counts).weights()
 
 
 def _wide_counts(n_classes: int) -> Counts:

@@ -22,6 +22,7 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import LINKS
 from unnaive.linear.sum_of_linears import SumOfLinears
+from unnaive.linear.unsmoothed import Unsmoothed
 from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text import _unicode_table
 from unnaive.text.gram_units import which_are_grams
@@ -123,6 +124,9 @@ def portable_model(
     if isinstance(scorer, FastTextScorer):
         raise CannotExport("the page shows the contribution of each term, which imported fastText models do not give; "
                            "leave --page out")  # fmt: skip
+    if isinstance(scorer, Unsmoothed):
+        raise CannotExport("a probability of 0 has no finite weight, so no export supports alpha=0; train the model "
+                           "again with an alpha above 0, such as 1e-10")  # fmt: skip
     if not isinstance(scorer, (Linear, SumOfLinears)):
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
                            "maxent and the naive Bayes models can")  # fmt: skip

@@ -339,7 +339,7 @@ class _Task:
         if choose(["zero", "naive-bayes"], start, "start") == "zero":
             return None
         masses = self.Z.maximum(0.0)  # 1 + log n may be negative for fractional n
-        return MultinomialNB(scheme=self.scheme, alpha=self.epsilon).rule(Counts.of(masses, self.Y, self.weight))
+        return MultinomialNB(scheme=self.scheme, alpha=self.epsilon).linear_rule(Counts.of(masses, self.Y, self.weight))
 
 
 class _Descent:
