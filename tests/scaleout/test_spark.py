@@ -455,30 +455,6 @@ def test_estimator_in_a_pipeline_under_cross_validation(spark, df, tickets, tmp_
     assert judge.evaluate(again.transform(df)) > 0.9  # of the documents that it learnt from
 
 
-def test_a_stream_is_learnt_exactly_and_each_batch_once(spark, df, tickets, tmp_path):
-    from unnaive.spark import StreamedModel
-
-    lines = [json.dumps({"text": text, "label": label}) for text, label in zip(*tickets, strict=True)]
-    inbox = tmp_path / "inbox"
-    inbox.mkdir()
-    stream = StreamedModel(tmp_path / "models", model="complement")
-    for part in range(3):
-        (inbox / f"{part}.json").write_text("\n".join(lines[part::3]))
-    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(inbox))
-    query = rows.writeStream.foreachBatch(stream.learn).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query.trigger(availableNow=True).start().awaitTermination()
-    assert max(stream.files()) == 2
-    newest = stream.files()[2]
-    before = newest.read_bytes()
-    stream.learn(df, 2)  # handed over a second time, after a failure
-    stream.learn(df, 0)
-    assert sorted(stream.files()) == [1, 2]
-    assert newest.read_bytes() == before
-    local = TextClassifier("complement").partial_fit(*tickets)
-    assert file_bytes(local, tmp_path / "local.model") == before
-    assert stream.load().predict(tickets[0]).tolist() == local.predict(tickets[0]).tolist()
-
-
 # The command line.
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import io
 import os
+import re
 import stat
 import sys
 import time
@@ -28,6 +29,15 @@ def hash_file(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_address(path: str | Path) -> bool:
+    """Whether a path is an address with a scheme, such as hdfs://namenode:8020/tickets.
+
+    >>> is_address("s3a://bucket/tickets.parquet"), is_address("tickets.parquet"), is_address("see https://a.org")
+    (True, False, False)
+    """
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", str(path)) is not None
+
+
 def check_exists(path: str | Path) -> Path:
     """The path, if it exists; otherwise an error that suggests the nearest name in its folder.
 
@@ -35,7 +45,7 @@ def check_exists(path: str | Path) -> Path:
     Traceback (most recent call last):
     unnaive.base.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the current folder
     """
-    if str(path).startswith(("http://", "https://", "ftp://", "s3://", "gs://")):
+    if is_address(path):
         raise BadData(f"{_shorten(str(path))} is an address; download the file first, then name it here")
     path = Path(path)
     if path_mode(path) is not None:

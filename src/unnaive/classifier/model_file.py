@@ -21,7 +21,7 @@ from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.decompression import FOREIGN_FORMATS, PACKED_FORMATS
 from unnaive.base.errors import BadModel, PluginError, UnnaiveError, UnnaiveWarning
-from unnaive.base.open_files import check_exists, file_signature
+from unnaive.base.open_files import check_exists, file_signature, is_address
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
@@ -42,6 +42,7 @@ KINDS = {"f": "F", "i": "I", "u": "U"}  # kinds of numbers in safetensors
 KEY = "unnaive"  # key of the JSON in the metadata of the file
 EARLIEST = 2  # oldest format that is still read, without checksums
 SEALED = 3  # first format with checksums
+START = 1 << 16  # bytes by which a model is recognised
 LAZY = "documents."  # arrays that only updates need; for a mapped model they are checked then
 
 
@@ -183,7 +184,11 @@ def _file(path: str | Path) -> Path:
 def is_model(path: Path) -> bool:
     """Whether the file looks like a model, complete or not, by its first bytes."""
     with path.open("rb") as file:
-        start = file.read(1 << 16)
+        return starts_as_model(file.read(START))
+
+
+def starts_as_model(start: bytes) -> bool:
+    """Whether the first START bytes of a file are those of a model."""
     return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
 
 
@@ -200,6 +205,8 @@ def check_writable(path: str | Path) -> Path:
 
     A link to a write-protected file leads into a content-addressed cache, such as DVC's.
     """
+    if is_address(path):
+        raise UnnaiveError(f"{path} is an address, where only --engine spark and unnaive.spark write; name a file")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
