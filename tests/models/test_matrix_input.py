@@ -86,3 +86,11 @@ def test_the_object_of_a_failed_constructor_can_be_shown():
     with pytest.raises(TypeError, match="no setting called 'Cost'"):
         model.__init__(Cost=3)
     assert repr(model) == "LinearSVM()"
+
+
+def test_a_matrix_without_names_is_not_summed_by_class_for_a_margin(monkeypatch):
+    """The sums select terms; where all columns are used, they were a third of the time of a small fit."""
+    X, y = np.array([[2, 0, 1], [0, 3, 1], [1, 0, 0]]), ["sport", "politics", "sport"]
+    expected = unnaive.LinearSVM().fit(X, y).scores(X)
+    monkeypatch.setattr("unnaive.data.counts.class_sums", None)
+    np.testing.assert_array_equal(unnaive.LinearSVM().fit(X, y).scores(X), expected)

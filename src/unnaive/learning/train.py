@@ -82,7 +82,14 @@ def train(
     rows = kept_rows(used, data.target_type, data.threads).weighted(spec.class_weight)
     kept_fields = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.traits.keeps_choice else None
-    return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept_fields)
+    return _learn(data, spec, _sums(spec, rows, data.threads), rows, held, progress, kept_fields)
+
+
+def _sums(spec: TrainingSpec, rows: DocumentRows, threads: int) -> NamedCounts:
+    """The sums over the documents, by which terms are selected; columns without names that are all used need none."""
+    if rows.vocabulary is None and spec.select is None and spec.min_df == 1:
+        return NamedCounts.empty(rows.targets.classes, rows.X.shape[1])
+    return rows.counts(threads)
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
