@@ -6,9 +6,10 @@ on loopback, for some seconds, from one process of low priority. Honest clients 
 reconnect when they are dropped. Printed are medians and 99th percentiles in ms, requests that failed, and the ratio of
 the percentiles with and without hostile connections; rounds alternate, so that other programs affect both equally.
 
-    python benchmarks/service_hostile.py [--hostile 1000] [--seconds 10] [--rounds 3] [--files 300]
+    python benchmarks/service_hostile.py [--hostile 1000] [--seconds 10] [--rounds 3] [--files 300] [--only tables]
 
-`--files` is the limit of open files of the service (ulimit -n), with which it accepts fewer connections.
+`--files` is the limit of open files of the service (ulimit -n), with which it accepts fewer connections. `--only` names
+the attacks to measure, separated by commas; "connections" is that of many connections.
 """
 
 import argparse
@@ -66,6 +67,7 @@ def main() -> None:
         "--files", type=int, default=0, help="limit of open files of the service; 0 for this shell's own"
     )
     asked.add_argument("--attackers", type=int, default=20, help="connections of each attack that needs few")
+    asked.add_argument("--only", default="", help="attacks to measure, separated by commas; all by default")
     asked.add_argument("--kinds", default="", help=argparse.SUPPRESS)
     asked.add_argument("--attack", type=int, default=0, help=argparse.SUPPRESS)  # the port, in the hostile process
     given = asked.parse_args()
@@ -77,9 +79,8 @@ def main() -> None:
         model = Path(folder) / "tickets.model"
         bodies = make_model(model)
         with serve(model, given.files) as (process, port):
-            compare(process.pid, port, bodies, given)
-            for kind in ATTACKS:
-                compare(process.pid, port, bodies, given, kind)
+            for kind in given.only.split(",") if given.only else ("connections", *ATTACKS):
+                compare(process.pid, port, bodies, given, "" if kind == "connections" else kind)
 
 
 def make_model(path: Path) -> list[bytes]:

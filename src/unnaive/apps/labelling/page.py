@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import socket
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -34,7 +33,6 @@ from unnaive.curation.labelling.record_tables import NotRecorded
 
 STATIC = files("unnaive.apps.labelling") / "static"
 PORTS = range(20_000, 30_000)
-SWITCH_SECONDS = 0.0005  # an answer waits no longer than this for a turn while progress is computed, at each step
 
 
 def make_label_app(
@@ -106,7 +104,6 @@ def serve_page(
     app = make_label_app(
         labelling, who, tokens, secret, people=bool(people), hosts=LOOPBACK if local else ()
     )  # the token is always needed
-    sys.setswitchinterval(SWITCH_SECONDS)
     run_app(app, place, announce)
 
 

@@ -27,7 +27,8 @@ Found = TypeVar("Found")
 class Models:
     """The served models; the first is the default.
 
-    Scoring has one thread, explaining two, and the changes of each model one.
+    Scoring has one thread, explaining two, tables one, and the changes of each model one. A table takes seconds of
+    Python code: several at once would leave little of the interpreter to other requests.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Models:
         self.new_classes = new_classes  # whether other tools may add classes
         self._scoring = ThreadPoolExecutor(1, "scoring")
         self._working = ThreadPoolExecutor(2, "working")
+        self._reading = ThreadPoolExecutor(1, "reading")
         self._models = {
             name: ServedModel(name, path, teachable=teachable, new_classes=new_classes) for name, path in paths.items()
         }
@@ -87,6 +89,10 @@ class Models:
     async def work(self, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
         """Run a function in a thread and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._working, lambda: function(*arguments, **named))
+
+    async def read(self, function: Callable[[], Found]) -> Found:
+        """Run a function that reads a table, one at a time, and return its result."""
+        return await asyncio.get_running_loop().run_in_executor(self._reading, function)
 
     async def change(self, model: ServedModel, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
         """Run a function that changes a model, one at a time; it completes even if the client disconnects."""
@@ -152,6 +158,7 @@ class Models:
             queue.close()
         self._scoring.shutdown()
         self._working.shutdown()
+        self._reading.shutdown()
         for model in self:
             with surviving(model, WRITE, "its file could not be written"):
                 model.close()

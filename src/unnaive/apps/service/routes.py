@@ -103,7 +103,8 @@ def _add_tables(router: APIRouter, models: Models) -> None:
     @declares(Effect.COMPUTE)
     async def table(request: Request, name: Annotated[str, Query(max_length=300)] = "table.csv") -> Response:
         """The columns and rows of a file in CSV or TSV, in UTF-8, UTF-16 or Windows-1252; a bad row is an error."""
-        return json_response(await models.work(read_sent_table, await request.body(), name))
+        body = await request.body()
+        return await models.read(lambda: json_response(read_sent_table(body, name)))
 
 
 def _add_cards(router: APIRouter, models: Models) -> None:
