@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from support.browser import NEEDS_CHROMIUM, find_violations, open_browser, shoot, wait
+from support.labelling_page import AHEAD, SHOWN, SUGGESTED, accept, next_text, settle
+from support.labelling_page import answers_of as kinds
 from support.serving import run_service
 
 from unnaive.curation.labelling.label_log import LabelRecord
@@ -17,7 +19,6 @@ pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
 CLASSES = ["billing", "bug"]
 MANY = [f"intent {number:02}" for number in range(77)]
-SHOWN = "!document.getElementById('asked').hidden"
 
 
 @pytest.fixture(scope="module")
@@ -45,44 +46,18 @@ def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
     page = context.new_page()
     page.goto(served[0])
     wait(page, SHOWN)
+    settle(page)
     yield page
     context.close()
 
 
-def kinds(db: Path, number: int) -> list[tuple[str, str]]:
-    """Kind and annotator of the decisions after the first ones, once there are so many."""
-    import time
-
-    for _ in range(600):
-        record = LabelRecord(db)
-        found = [(one.kind, one.who) for one in record.decisions() if one.way != "start"]
-        record.close()
-        if len(found) >= number:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"only {found}")
-
-
-def settle(page: Any) -> None:
-    """Until what was pressed has been done."""
-    page.wait_for_timeout(400)
-
-
-def next_text(page: Any, action: Any) -> None:
-    """Do something and wait for the answer and the text after it."""
-    with page.expect_response(lambda found: "/label/" in found.url and "ahead" not in found.url, timeout=60_000):
-        action()
-    page.wait_for_timeout(100)
-
-
 def test_a_key_after_a_click_is_that_key(page: Any, served: tuple[str, Path]) -> None:
-    next_text(page, lambda: page.click("#accept"))
+    accept(page, lambda: page.click("#accept"))
     next_text(page, lambda: page.keyboard.press("Space"))
     next_text(page, lambda: page.click("#skip"))
-    next_text(page, lambda: page.keyboard.press("Enter"))
+    accept(page, lambda: page.keyboard.press("Enter"))
     next_text(page, lambda: page.click("#classes button"))
     next_text(page, lambda: page.keyboard.press("f"))
-    settle(page)
     assert [kind for kind, _ in kinds(served[1], 6)] == ["label", "skip", "skip", "label", "label", "flag"]
     assert page.evaluate("document.activeElement.id") == "text"
 
@@ -90,37 +65,30 @@ def test_a_key_after_a_click_is_that_key(page: Any, served: tuple[str, Path]) ->
 def test_ten_fast_keys_are_ten_answers(page: Any, served: tuple[str, Path]) -> None:
     page.keyboard.type("1212121212")
     assert kinds(served[1], 10) == [("label", "ann")] * 10
+    settle(page)
+    wait(page, SUGGESTED)
     page.dblclick("#accept")
     settle(page)
     assert len(kinds(served[1], 11)) == 11
 
 
-def delay_answers(page: Any, seconds: float) -> None:
-    """Answers and the texts after them take longer, as on a slow network."""
-
-    def wait_first(route: Any) -> None:
-        page.wait_for_timeout(1000 * seconds)
-        route.continue_()
-
-    page.route("**/label/answer", wait_first)
-
-
 @pytest.mark.parametrize("served", [MANY], indirect=True)
 def test_the_next_text_is_on_the_screen_before_the_answer_is_recorded(page: Any, served: tuple[str, Path]) -> None:
     """With 77 classes the number keys change with the text: those of the text on the screen count."""
-    with page.expect_response("**/label/ahead"):
-        page.reload()
-    page.wait_for_timeout(200)
-    delay_answers(page, 0.5)
+    wait(page, AHEAD)
+    held: list[Any] = []
+    page.route("**/label/answer", lambda route: held.append(route))  # as on a slow network
     before = page.inner_text("#text")
     page.keyboard.press("1")
-    page.wait_for_timeout(50)
     following, keys = page.inner_text("#text"), page.locator("#classes li .name").all_inner_texts()
     assert following != before
-    assert kinds(served[1], 0) == []
-    with page.expect_response("**/label/ahead"):
-        page.keyboard.press("3")  # for the text on the screen
-        page.keyboard.press("4")  # for one that nobody has seen
+    assert kinds(served[1]) == []
+    page.keyboard.press("3")  # for the text on the screen
+    page.keyboard.press("4")  # for one that nobody has seen
+    while not held:
+        page.wait_for_timeout(20)
+    page.unroute("**/label/answer")
+    held[0].continue_()
     settle(page)
     assert kinds(served[1], 2) == [("label", "ann")] * 2
     record = LabelRecord(served[1])
@@ -132,15 +100,14 @@ def test_the_next_text_is_on_the_screen_before_the_answer_is_recorded(page: Any,
 
 
 def test_a_text_whose_answer_did_not_arrive_comes_back(page: Any, served: tuple[str, Path]) -> None:
-    with page.expect_response("**/label/ahead"):
-        page.reload()
-    page.wait_for_timeout(200)
+    wait(page, AHEAD)
     before = page.inner_text("#text")
     page.route("**/label/answer", lambda route: route.abort())
     page.keyboard.press("1")
     wait(page, "document.getElementById('status').textContent !== ''")
+    settle(page)
     assert page.inner_text("#text") == before
-    assert kinds(served[1], 0) == []
+    assert kinds(served[1]) == []
 
 
 def test_a_name_tab_and_enter_neither_sign_out_nor_label(page: Any, served: tuple[str, Path]) -> None:
@@ -153,7 +120,7 @@ def test_a_name_tab_and_enter_neither_sign_out_nor_label(page: Any, served: tupl
     page.keyboard.press("Enter")
     settle(page)
     assert page.evaluate(SHOWN)
-    assert kinds(served[1], 0) == []
+    assert kinds(served[1]) == []
     next_text(page, lambda: page.keyboard.press("1"))
     assert kinds(served[1], 1) == [("label", "ece")]
 
@@ -172,7 +139,7 @@ def test_links_buttons_and_summaries_reached_with_tab_are_pressed_by_the_browser
     assert page.evaluate("document.activeElement.parentElement.open")
     page.keyboard.press("Escape")
     settle(page)
-    assert kinds(served[1], 0) == []
+    assert kinds(served[1]) == []
 
 
 def move_focus(page: Any, key: str, until: str) -> None:
@@ -191,8 +158,8 @@ def test_the_answer_of_a_second_tab_is_refused_with_a_sentence(page: Any, served
     shown = other.inner_text("#text")
     other.keyboard.press("2")
     wait(other, "document.getElementById('status').textContent.includes('after it was shown here')")
+    wait(other, f"document.getElementById('text').innerText !== {shown!r}")
     settle(other)
-    assert other.inner_text("#text") != shown
     assert kinds(served[1], 1) == [("label", "ann")]
     next_text(other, lambda: other.keyboard.press("2"))
     assert len(kinds(served[1], 2)) == 2
@@ -202,7 +169,7 @@ def test_an_answer_that_did_not_arrive_is_said_and_can_be_given_again(page: Any,
     page.route("**/label/answer", lambda route: route.abort())
     page.keyboard.type("111")
     wait(page, "document.getElementById('status').textContent.includes('does not answer')")
-    assert kinds(served[1], 0) == []
+    assert kinds(served[1]) == []
     page.unroute("**/label/answer")
     next_text(page, lambda: page.keyboard.press("1"))
     assert kinds(served[1], 1) == [("label", "ann")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.labelling_page import SHOWN, next_text, settle
 from support.serving import run_service
 
 from unnaive.curation.labelling.label_log import LabelRecord
@@ -25,7 +26,8 @@ def open_page(browser: Any, address: str) -> Iterator[Any]:
     page = context.new_page()
     problems = collect_problems(page)
     page.goto(address)
-    wait(page, "!document.getElementById('asked').hidden")
+    wait(page, SHOWN)
+    settle(page)
     yield page
     context.close()
     assert [one for one in problems if "422" not in one and "409" not in one] == []
@@ -54,9 +56,7 @@ def team(tmp_path: Path) -> Iterator[tuple[dict[str, Any], LabelRecord]]:
 def press(page: Any, keys: str) -> None:
     """Press keys one after the other, each when the answer to the one before has come."""
     for key in keys:
-        with page.expect_response("**/label/*", timeout=60_000):
-            page.keyboard.press(key)
-        page.wait_for_timeout(100)
+        next_text(page, lambda key=key: page.keyboard.press(key))
 
 
 def move_focus(page: Any, until: str, key: str = "Tab") -> None:
@@ -134,9 +134,9 @@ def test_a_list_is_labelled_and_undone(team: tuple[dict[str, Any], LabelRecord])
     assert not ann.is_visible("#browse-by")  # the answers of others are not ann's to see
     ann.select_option("#browse-state", "unlabelled")
     ann.fill("#browse-words", "invoice")
-    with ann.expect_response("**/label/browse"):
-        ann.keyboard.press("Enter")
-    ann.wait_for_timeout(200)
+    ann.keyboard.press("Enter")
+    bodies = "[...document.querySelectorAll('#rows .body')].map((one) => one.textContent.toLowerCase())"
+    wait(ann, f"{bodies}.length && {bodies}.every((words) => words.includes('invoice'))")
     number = int(ann.inner_text("#browse-found").split()[0])
     assert number > 1
     ann.select_option("#bulk-label", "billing")
@@ -155,6 +155,7 @@ def test_a_class_spelt_alike_is_asked_about(team: tuple[dict[str, Any], LabelRec
     ann.keyboard.type("Bug")
     ann.keyboard.press("Enter")
     wait(ann, "document.getElementById('status').textContent.includes('spelt much like')")
+    settle(ann)
     assert record.classes() == ["billing", "bug"]
     ann.keyboard.press("Enter")
     wait(ann, "document.querySelectorAll('#classes button').length === 3")

@@ -1,9 +1,13 @@
 // The labelling page: one text at a time, a key for every answer. The service chooses the next text.
 
+import { announce } from "./announce.js";
 import { ask } from "./api.js";
+import * as evidence from "./evidence.js";
 import { describe, isLabelling, open, setPerson, setUp } from "./project.js";
+import { remember, remembered } from "./remembered.js";
 import { begin, isOpen } from "./session.js";
-import { by, count, make, mark, percent, say, watched } from "./shown.js";
+import * as shortcuts from "./shortcuts.js";
+import { by, count, make, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.",
   measure: "Drawn at random to measure the model, so there is no suggestion.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
@@ -11,6 +15,8 @@ const WAYS = { random: "Drawn at random.",
   similar: "More like this.", search: "Search result; search for nothing to see all texts again.", undone: "Undone.",
   second: "Also labelled by another person, so there is no suggestion.", queue: "From the list.",
   chosen: "Chosen from the list.", review: "To decide: your answer is the label of this text." };
+
+const NAMED = "unnaive_who"; // the cookie with the name
 
 let view = null;
 let ticked = new Set();
@@ -27,11 +33,16 @@ let shownAs = null; // the name that the text was shown to
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
 
+function setBusy(now) {
+  busy = now;
+  by("answer-buttons").setAttribute("aria-busy", String(now));
+}
+
 async function send(path, body = {}, next = null) { // with the text to show meanwhile
-  busy = true;
+  setBusy(true);
   let found = null;
   const before = view;
-  ahead = null;
+  keepAhead(null);
   early = next && { ...view, ...next };
   if (early) { view = early; drawNext(); }
   try {
@@ -45,7 +56,7 @@ async function send(path, body = {}, next = null) { // with the text to show mea
   }
   if (early && found && asked(early) !== asked(found)) pending = []; // they were for a text that somebody else has now
   early = null;
-  busy = false;
+  setBusy(false);
   if (found) show(found);
   if (pending.length) press(pending.shift());
 }
@@ -56,7 +67,12 @@ async function fetchAhead() {
   const present = view;
   if (!present.text) return;
   const found = await ask("/label/ahead", { who: who(), after: present.text.number }).catch(() => null);
-  if (found && found.text && view === present && !busy) ahead = found;
+  if (found && found.text && view === present && !busy) keepAhead(found);
+}
+
+function keepAhead(next) {
+  ahead = next;
+  by("asked").dataset.ahead = next ? next.text.number : "";
 }
 
 function drawNext() { // the next text, before the present answer is recorded
@@ -123,15 +139,7 @@ function drawCurve(points, now) { // mean accuracy with a band; a line marks the
 function draw(one) {
   const given = one.given.length ? ` Labelled ${one.given.join(", ")} so far.` : "";
   by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}${given}`;
-  by("text").replaceChildren(...one.marked.map(([words, share]) => {
-    const part = make("span", {}, words);
-    if (Math.abs(share) >= 0.02) {
-      part.style.background = mark(share > 0 ? "for" : "against", 0.12 + 0.45 * Math.abs(share));
-    }
-    return part;
-  }));
-  if (!one.marked.some(([words]) => words.trim())) by("text").replaceChildren(make("i", {}, "(an empty text)"));
-  by("text").scrollTop = 0;
+  evidence.drawEvidence(one);
   by("votes").hidden = !one.answers.length;
   by("votes").replaceChildren(...one.answers.map((answer) => make("li", {}, describe(answer))));
   drawClasses(one);
@@ -149,7 +157,7 @@ function drawClasses(one) {
     const fill = make("span", {});
     fill.style.width = `${100 * (share || 0)}%`;
     const tick = view.multilabel && ticked.has(label) ? "✓ " : "";
-    const key = tick + (keyOf.has(label) ? `${keyOf.get(label)} ` : "");
+    const key = tick + (keyOf.has(label) && shortcuts.areOn() ? `${keyOf.get(label)} ` : "");
     const button = make("button", { type: "button" }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
       make("span", { className: share === undefined ? "" : "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
     button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
@@ -159,6 +167,7 @@ function drawClasses(one) {
   if (!view.classes.length) by("classes").replaceChildren(make("li", { className: "quiet" }, "There are no classes yet: add the first below."));
   by("find-form").hidden = view.classes.length <= keyOf.size;
   drawFound();
+  announce(one);
 }
 
 function suggestion(one, shares) { // the one line that says what Accept gives
@@ -244,6 +253,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") focusText();
     return;
   }
+  if (!shortcuts.areOn()) return;
   if (event.target.closest(PRESSABLE) && byTab && (event.key === "Enter" || event.key === " ")) return; // the browser presses it
   if (!(event.key in ACTIONS || (view && event.key in view.keys))) return;
   event.preventDefault();
@@ -283,33 +293,24 @@ by("search-form").addEventListener("submit", (event) => {
   send("look", { words: by("search-words").value.trim() || null });
 });
 by("who").addEventListener("change", async () => {
-  remember(by("who").value.trim());
+  remember(NAMED, by("who").value.trim());
   named = true;
   if (document.activeElement === by("who")) focusText();
   await send("next", { before: shownAs });
 });
 
-// Remember the name in a cookie: after a restart the page may be on another port, and ports share cookies.
-const NAMED = "unnaive_who";
-function remember(name) {
-  document.cookie = `${NAMED}=${encodeURIComponent(name)}; path=/; max-age=${name ? 31536000 : 0}; samesite=strict`;
-}
-function remembered() {
-  const part = document.cookie.split("; ").find((one) => one.startsWith(`${NAMED}=`));
-  try {
-    return part ? decodeURIComponent(part.slice(NAMED.length + 1)) : "";
-  } catch {
-    return "";
-  }
-}
-
+evidence.start();
+shortcuts.start(() => {
+  if (text()) drawClasses(text());
+  if (shortcuts.areOn() && !byTab) focusText(); // a checkbox that has the focus keeps the keys
+});
 setUp({ who, view: () => view, show, focusText, refresh: () => send("next") });
 await begin(async () => {
   by("inside").hidden = by("who-choice").hidden = !isOpen();
   if (!isOpen()) return;
   if (!by("who").value) {
     const found = await watched(() => ask("/label/who"));
-    by("who").value = (found && found.fixed ? "" : remembered()) || (found ? found.who : "");
+    by("who").value = (found && found.fixed ? "" : remembered(NAMED)) || (found ? found.who : "");
     by("who").readOnly = Boolean(found && found.fixed);
     if (found) setPerson(found);
   }

@@ -81,3 +81,23 @@ export const count = (number, noun, plural = `${noun}s`) =>
 export function mark(side, strength) {
   return `color-mix(in srgb, var(--mark-${side}) ${Math.round(100 * strength)}%, transparent)`;
 }
+
+// Of the buttons in a place, one is reached by Tab, and the others by the arrow keys.
+export function moveByArrows(place) {
+  place.addEventListener("focusin", (event) => makeStop(place, event.target.closest("button")));
+  place.addEventListener("keydown", (event) => {
+    const buttons = [...place.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    buttons[Math.min(Math.max(to, 0), buttons.length - 1)].focus();
+  });
+}
+
+// The button of a place that Tab reaches.
+export function makeStop(place, button) {
+  if (!button || button.tabIndex === 0) return;
+  for (const one of place.querySelectorAll("button[tabindex='0']")) one.tabIndex = -1;
+  button.tabIndex = 0;
+}

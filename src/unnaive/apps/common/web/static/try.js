@@ -1,7 +1,7 @@
 // Classify one text: classes as bars, evidence for and against the selected class, and words that can be struck out.
 
 import { ask } from "./api.js";
-import { by, isEmpty, make, mark, readForm, showForm, shownValue, valueOf, watched } from "./shown.js";
+import { by, isEmpty, make, makeStop, mark, moveByArrows, readForm, showForm, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
 const MARKED = 20000; // characters whose evidence is shown; one button per word of a book would freeze the browser
@@ -161,8 +161,7 @@ function evidence(text, explained, line, again) {
   const parts = split(ofWords(stretches(first, inside)), struck);
   const largest = parts.reduce((most, one) => Math.max(most, Math.abs(one.value)), 1e-9);
   const place = make("div", { className: "evidence", dir: "auto", role: "group", "aria-label": "Evidence; arrow keys move from word to word" });
-  place.addEventListener("keydown", (event) => move(place, event));
-  place.addEventListener("focusin", (event) => choose(place, event.target));
+  moveByArrows(place);
   const note = `The text is long: evidence is shown for its first ${MARKED.toLocaleString("en")} characters; the classes are for the whole text.`;
   const draw = async (signal) => {
     for (let at = 0; at < parts.length; at += PIECE) {
@@ -173,27 +172,11 @@ function evidence(text, explained, line, again) {
     place.append(rest);
     const buttons = [...place.querySelectorAll("button")];
     const before = buttons.find((one) => Number(one.dataset.start) === pressed);
-    choose(place, before || buttons[0]);
+    makeStop(place, before || buttons[0]);
     if (before && document.activeElement === document.body) before.focus(); // the pressed button was replaced
     pressed = null;
   };
   return { place, part: rest ? [make("p", { className: "quiet" }, note)] : [], draw };
-}
-
-// One word is reached by Tab, the others by the arrow keys.
-function choose(place, chosen) {
-  if (!chosen || chosen.tabIndex === 0) return;
-  for (const one of place.querySelectorAll("button[tabindex='0']")) one.tabIndex = -1;
-  chosen.tabIndex = 0;
-}
-
-function move(place, event) {
-  const buttons = [...place.querySelectorAll("button")];
-  const at = buttons.indexOf(document.activeElement);
-  const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (at < 0 || to === undefined) return;
-  event.preventDefault();
-  buttons[Math.min(Math.max(to, 0), buttons.length - 1)].focus();
 }
 
 function stretch(one, share, label, line, again) {
