@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+
+
+def find_port() -> int:
+    """A free port for a program that cannot choose one itself; outside the range from which the system gives ports, so
+    that no other program gets it in the meantime.
+    """
+    for port in random.SystemRandom().sample(range(10_000, 20_000), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,6 +91,25 @@ def test_metrics_show_a_change_of_class_shares(client: TestClient, model_file: P
     assert learnt == pytest.approx(131 / 600)
     assert usual < 0.2 < 0.6 < moved <= 1 - learnt + 1e-9
     assert metric(client, 'unnaive_class_share{label="billing",model="tickets",of="recent"}') > 0.9  # type: ignore[operator]
+
+
+def test_gauges_of_classes_that_are_gone_are_removed(client: TestClient, model_file: Path) -> None:
+    """Another model file with other classes, of which there are too few texts, and then enough."""
+    client.post("/v1/classify", json={"texts": tickets()[0][600:]})
+    shown = client.get("/metrics").text
+    assert 'unnaive_class_share{label="billing"' in shown
+    TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, ["sport", "politics"] * 3).save(model_file)
+    while client.get("/v1/models").json()["models"][0]["classes"] != 2:
+        time.sleep(0.01)
+    client.post("/v1/classify", json={"text": "ball"})
+    shown = client.get("/metrics").text
+    assert "unnaive_class_share{" not in shown
+    assert "unnaive_drift{" not in shown
+    assert "unnaive_drift_texts{" not in shown
+    client.post("/v1/classify", json={"texts": ["ball"] * FEWEST})
+    shown = client.get("/metrics").text
+    assert set(re.findall(r'unnaive_class_share\{label="(.*?)"', shown)) == {"sport", "politics"}
+    assert metric(client, 'unnaive_drift_texts{model="tickets"}') == FEWEST + 1
 
 
 def test_no_text_is_kept(client: TestClient) -> None:

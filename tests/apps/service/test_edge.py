@@ -49,6 +49,14 @@ class Service:
         client.connect(("127.0.0.1", self.port))
         return client
 
+    def wait_until_read(self, client: socket.socket, size: int) -> None:
+        """Until the server has read the first bytes of a client, or closed its connection."""
+        for _ in range(1000):
+            connections = [one for one in self.server.server_state.connections if one.client == client.getsockname()]
+            if any(one._size == size for one in connections):
+                return
+            time.sleep(0.01)
+
     def ask(self, data: bytes) -> tuple[int, dict[str, object]]:
         """Send something by a connection of its own, and read until the service closes it."""
         with self.connect() as client:
@@ -177,7 +185,7 @@ def test_idle_connections_are_closed_and_the_next_header_has_its_time(service: S
 def test_large_headers_get_431(service: Service, data: bytes) -> None:
     with service.connect() as client:
         client.sendall(data[: len(CHUNKED)])
-        time.sleep(0.05)  # so that it is not read with the rest
+        service.wait_until_read(client, len(CHUNKED))  # and not with the rest
         client.sendall(data[len(CHUNKED) :])
         status, said = answer_in(read_all(client))
     assert status == 431

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from support.serving import find_port
 
 from .conftest import TOKEN, WITH_TOKEN
 
@@ -35,9 +35,7 @@ KEY = "0123456789abcdef0123456789abcdef01234567"
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a new Label Studio, signed in."""
     folder = tmp_path_factory.mktemp("studio")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_port()
     user = ["--username", "somebody@example.org", "--password", "a-password-for-tests", "--user-token", KEY]
     command = [str(PROGRAM), "start", "--no-browser", "--port", str(port), "--internal-host", "127.0.0.1",
                "--data-dir", str(folder), "--enable-legacy-api-token", *user]  # fmt: skip

@@ -21,6 +21,7 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi.testclient import TestClient
+from support.serving import find_port
 
 from unnaive.apps.cli.main import exit_code
 from unnaive.apps.common.web.cors import check_allowed_origin
@@ -87,30 +88,32 @@ def test_tls_whose_certificate_is_renewed_without_a_restart(trained: Path, tmp_p
     certfile, keyfile = tmp_path / "now.pem", tmp_path / "now.key"
     for source, target in zip(first, (certfile, keyfile), strict=True):
         target.write_bytes(source.read_bytes())
-    words = ["--read-only", "--certfile", str(certfile), "--keyfile", str(keyfile), "--set", "timeout=1"]
+    words = ["--read-only", "--certfile", str(certfile), "--keyfile", str(keyfile), "--set", "timeout=5"]
     with serving(trained, *words) as (process, address):
         assert address.startswith("https://127.0.0.1:")
-        assert httpx.post(f"{address}v1/classify", json={"text": "invoice"}, verify=trusting(first[0])).is_success
+        assert httpx.post(
+            f"{address}v1/classify", json={"text": "invoice"}, verify=trusting(first[0]), timeout=300
+        ).is_success
         with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{address}healthz", verify=trusting(second[0]))
+            httpx.get(f"{address}healthz", verify=trusting(second[0]), timeout=300)
         certfile.write_text("nonsense")
         process.send_signal(signal.SIGHUP)
         assert process.stderr is not None
         assert "cannot be used" in process.stderr.readline()
-        assert httpx.get(f"{address}healthz", verify=trusting(first[0])).is_success  # the one before stays
+        assert httpx.get(f"{address}healthz", verify=trusting(first[0]), timeout=300).is_success  # the one before stays
         for source, target in zip(second, (certfile, keyfile), strict=True):
             target.write_bytes(source.read_bytes())
         process.send_signal(signal.SIGHUP)
         for _ in range(600):
             try:
-                assert httpx.get(f"{address}healthz", verify=trusting(second[0])).is_success
+                assert httpx.get(f"{address}healthz", verify=trusting(second[0]), timeout=300).is_success
                 break
             except httpx.ConnectError:
                 time.sleep(0.1)
         else:
             raise AssertionError("the new certificate is not in use")
         port = int(address.rstrip("/").rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as silent:  # never begins the handshake
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as silent:  # never begins the handshake
             assert silent.recv(1) == b""
 
 
@@ -143,7 +146,9 @@ def test_a_unix_socket_has_its_permissions_and_is_removed(trained: Path, tmp_pat
     with serving(trained, *words) as (process, address):
         assert address == f"unix:{path}"
         assert stat.S_IMODE(path.stat().st_mode) == 0o660
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://anything") as client:
+        with httpx.Client(
+            transport=httpx.HTTPTransport(uds=str(path)), base_url="http://anything", timeout=300
+        ) as client:
             assert client.get("/healthz").is_success
             assert client.get("/v1/models").status_code == 401
             assert client.get("/v1/models", headers=WITH_TOKEN).is_success
@@ -270,8 +275,7 @@ def test_behind_a_real_proxy(model_file: Path, tmp_path: Path) -> None:
         "--host", f"unix:{path}", "--trusted-proxy", "unix", "--allow-host", "127.0.0.1", "--root-path", "/tickets",
         "--log",
     ]  # fmt: skip
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_port()
     (tmp_path / "Caddyfile").write_text(CADDYFILE.format(port=port, socket=path))
     command = [str(CADDY), "run", "--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"]
     environment = {
@@ -288,21 +292,23 @@ def test_behind_a_real_proxy(model_file: Path, tmp_path: Path) -> None:
             address = f"http://127.0.0.1:{port}"
             for _ in range(600):
                 try:
-                    httpx.get(address)
+                    httpx.get(address, timeout=300)
                     break
                 except httpx.ConnectError:
                     time.sleep(0.1)
             for start in ("/tickets", "/stripped"):
-                assert httpx.get(f"{address}{start}/", headers=WITH_TOKEN).status_code == 200
-                assert httpx.get(f"{address}{start}/v1/models").status_code == 401
-                taught = httpx.post(f"{address}{start}/v1/models/tickets/teach", json=TEACH, headers=WITH_TOKEN)
+                assert httpx.get(f"{address}{start}/", headers=WITH_TOKEN, timeout=300).status_code == 200
+                assert httpx.get(f"{address}{start}/v1/models", timeout=300).status_code == 401
+                taught = httpx.post(
+                    f"{address}{start}/v1/models/tickets/teach", json=TEACH, headers=WITH_TOKEN, timeout=300
+                )
                 assert taught.json()["taught"] == 1
-            assert httpx.get(f"{address}/tickets").headers["location"] == "/tickets/"
+            assert httpx.get(f"{address}/tickets", timeout=300).headers["location"] == "/tickets/"
             lying = {"X-Forwarded-For": "6.6.6.6"}  # Caddy believes no client
-            assert httpx.get(f"{address}/tickets/docs", headers=WITH_TOKEN | lying).status_code == 200
+            assert httpx.get(f"{address}/tickets/docs", headers=WITH_TOKEN | lying, timeout=300).status_code == 200
         finally:
             proxy.terminate()
             process.terminate()
-            _, log = process.communicate(timeout=60)
+            _, log = process.communicate(timeout=300)
     addresses = {line.split()[2] for line in log.splitlines() if " page" in line or " change" in line}
     assert addresses == {"127.0.0.1"}

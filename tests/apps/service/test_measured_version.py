@@ -72,7 +72,7 @@ def test_an_open_page_follows_the_version_that_answers(browser: Any, small: Path
     with (
         run_service("serve", f"tickets={small}", "--port", 0, "--evaluation", measured, token=TOKEN) as service,
         open_signed_in(browser, service.address, TOKEN) as page,
-        httpx.Client(base_url=service.address) as client,
+        httpx.Client(base_url=service.address, timeout=300) as client,
     ):
         page.click("#tab-card")
         wait(page, "document.getElementById('card-body').textContent.includes('Evaluation on 10 documents')")

@@ -28,7 +28,7 @@ TEXT = "my invoice was charged twice"
 @pytest.fixture(scope="module")
 def evaluation(server: str) -> dict[str, Any]:
     """What `unnaive evaluate --json` said of the first model, as the card has it."""
-    found: dict[str, Any] = httpx.get(f"{server}v1/models/tickets").json()["evaluation"]
+    found: dict[str, Any] = httpx.get(f"{server}v1/models/tickets", timeout=300).json()["evaluation"]
     return found
 
 

@@ -187,7 +187,7 @@ def test_pages_of_other_sites_can_do_nothing_with_the_session(browser: Any, mode
             wait_for_an_event(hostile, posted)
             assert posted == [403]  # of the form; answers to scripts are blocked before the page gets a status
             hostile.close()
-        versions = httpx.get(f"{service.address}v1/models/tickets/versions", headers=WITH_TOKEN).json()
+        versions = httpx.get(f"{service.address}v1/models/tickets/versions", headers=WITH_TOKEN, timeout=300).json()
         assert versions["current"] == 0
         page.reload()
         wait(page, SIGNED_IN)  # nor was anybody signed out

@@ -46,7 +46,7 @@ def page(browser: Any, server: str) -> Iterator[Any]:
 
 def events(server: str, model: str = "tickets") -> list[dict[str, Any]]:
     """What the record has, the newest first."""
-    answer = httpx.get(f"{server}v1/models/{model}/versions?documents=true", headers=WITH_TOKEN)
+    answer = httpx.get(f"{server}v1/models/{model}/versions?documents=true", headers=WITH_TOKEN, timeout=300)
     found: list[dict[str, Any]] = answer.json()["versions"]
     return found
 
@@ -108,6 +108,7 @@ def test_forgetting_is_done_once_by_its_event(page: Any, browser: Any, server: s
             f"{server}v1/models/tickets/teach",
             json={"documents": [{"text": "gizmo", "label": "bug"}]},
             headers=WITH_TOKEN,
+            timeout=300,
         )
     page.reload()
     open_teach(page)
@@ -205,7 +206,7 @@ def test_rolling_back_on_the_card(page: Any, server: str) -> None:
     """The versions, how good each of them is, and the way back, which asks once more."""
     for number in range(2):
         document = {"text": f"awful {number}", "label": 1}
-        httpx.post(f"{server}v1/models/stars/teach", json={"documents": [document]}, headers=WITH_TOKEN)
+        httpx.post(f"{server}v1/models/stars/teach", json={"documents": [document]}, headers=WITH_TOKEN, timeout=300)
     newest = events(server, "stars")[0]["version"]
     page.select_option("#model", "stars")
     measured = f"document.querySelector('#versions tbody td:nth-child(5)')?.textContent === '1.000' && {newest}"
@@ -215,6 +216,8 @@ def test_rolling_back_on_the_card(page: Any, server: str) -> None:
         if page.evaluate(measured):
             break
         page.wait_for_timeout(200)
+    else:
+        raise AssertionError("the versions were not measured")
     assert "accuracy" in page.inner_text("#versions thead")
     assert "evaluated on 9 documents" in page.inner_text("#card-body")
     assert page.inner_text("#versions tbody tr >> nth=0").endswith("now")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,31 @@ def test_bad_rows_are_named(client: TestClient, body: bytes, name: str, words: s
     assert words in answer.json()["error"]
     assert "--" not in answer.json()["error"]
     assert "/proc" not in answer.json()["error"]
+
+
+def test_one_table_is_read_at_a_time_and_explanations_do_not_wait(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    reading: list[int] = []
+
+    def read(body: bytes, name: str) -> dict[str, Any]:
+        reading.append(0)
+        begun.set()
+        assert go_on.wait(300)
+        assert len(reading) == 1
+        reading.pop()
+        return {"name": name}
+
+    monkeypatch.setattr("unnaive.apps.service.routes.read_sent_table", read)
+    with ThreadPoolExecutor(4) as pool:
+        tables = [pool.submit(send, client, b"id,text\n", f"{number}.csv") for number in range(4)]
+        assert begun.wait(300)
+        found = client.post("/v1/classify", json={"text": "invoice", "explain": True})
+        assert found.status_code == 200
+        assert not any(table.done() for table in tables)
+        go_on.set()
+        assert sorted(table.result().json()["name"] for table in tables) == [f"{number}.csv" for number in range(4)]
 
 
 def test_pages_of_events_follow_each_other(client: TestClient) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.labelling_page import IDLE, SHOWN, SUGGESTED, next_text
 from support.serving import run_service
 
 from unnaive.curation.labelling.label_log import LabelRecord
@@ -33,7 +34,7 @@ def page(server: tuple[str, Path]) -> Iterator[Any]:
         page = browser.new_page()
         problems = collect_problems(page)
         page.goto(server[0])
-        wait(page, "!document.getElementById('asked').hidden")
+        wait(page, f"{SHOWN} && {IDLE}")
         yield page
         shoot(page, "label")
         assert [one for one in problems if "422" not in one] == []  # of a mistake that the page tells
@@ -42,7 +43,7 @@ def page(server: tuple[str, Path]) -> Iterator[Any]:
 def press(page: Any, key: str, labelled: int) -> None:
     """Press a key and wait until so many texts are labelled."""
     page.keyboard.press(key)
-    wait(page, f"document.getElementById('progress-words').textContent.startsWith('{labelled} of')")
+    wait(page, f"{IDLE} && document.getElementById('progress-words').textContent.startsWith('{labelled} of')")
 
 
 def test_a_session_with_the_keyboard(page: Any, server: tuple[str, Path]) -> None:
@@ -51,13 +52,13 @@ def test_a_session_with_the_keyboard(page: Any, server: tuple[str, Path]) -> Non
     press(page, "1", 1)
     press(page, "2", 2)
     wait(page, "document.querySelector('#classes .number').textContent !== ''")  # probabilities
+    wait(page, SUGGESTED)
     press(page, "a", 3)
     first = page.inner_text("#text")
     press(page, "Backspace", 2)
     press(page, "2", 3)
-    with page.expect_response("**/label/answer", timeout=300_000):
-        page.keyboard.press("x")
-    page.wait_for_timeout(300)  # until the page has read the answer
+    wait(page, SUGGESTED)
+    next_text(page, lambda: page.keyboard.press("x"))
     page.keyboard.press("f")
     wait(page, "document.getElementById('progress-words').textContent.includes('1 flagged')")
     page.keyboard.press("Space")
