@@ -274,7 +274,7 @@ def render_table(content: dict[str, Any]) -> str:
         "- **Models** have their default settings, on words; `auto` also reads pairs of words and characters, and "
         "`auto-fast` is `auto` with `--budget fast`. Settings of other tools are chosen on training documents.",
         f"- **Training time** is measured on {COLLECTIONS[SIZED][0]}: processor seconds from raw text to the trained "
-        "model. For other tools it is one fit, without the search for settings; for `auto` it includes the search.",
+        "model. Our time includes tuning; theirs does not.",
         f"- **Size** is that of the model file trained on {COLLECTIONS[SIZED][0]}, without the documents that updates "
         "need (`--frozen`); for other tools, the pickle of the pipeline, or the binary file of fastText.",
         "- **Updatable**: *by addition* means that the model is computed from sums, and documents are added or "

@@ -52,15 +52,20 @@ THEIR_NETWORKS = {  # what section 4.2.2 of the thesis says of each, and whether
 }
 Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", their hash, and "figures"
 
-INTRODUCTION = """# Reproductions: the published figures and ours
+INTRODUCTION = """---
+search:
+  exclude: true  # its many figures would hide the guides
+---
+
+# Reproductions: the published figures and ours
 
 This page compares the claims and the figures of five publications with ours. `unnaive reproduce PAPER` prints the same
 in a terminal. Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again. Each paper opens with
 its claims: whether what it says of its figures holds for ours. Then come its tables, cell by cell.
 
 - ✓ our figure is in a band around the published value
-- ≈ our figure is outside the band for a reason that is demonstrated: another figure of ours, measured without that
-  difference, is in the band; or the published value contradicts others of its paper
+- ≈ our figure differs for a known, tested reason: without that difference it is in the band; or the published value
+  contradicts others of its paper
 - ✗ our figure is outside the band; the remark below the table begins with *measured* if figures of ours show the
   reason, *hypothesis* if it is supposed, *unknown* if it was sought without success
 - no mark: the paper has no figure there, nothing says how precisely it is known (a running time), the same published

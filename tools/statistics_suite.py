@@ -39,7 +39,12 @@ SAVE_EVERY = 60.0  # seconds
 STEP = 10  # draws that are made of everything before any gets more
 FIRST = 3  # draws that could not be made from which a collection is too small for a row
 
-INTRODUCTION = """# Do the numbers hold?
+INTRODUCTION = """---
+search:
+  exclude: true  # its many figures would hide the guides
+---
+
+# Do the numbers hold?
 
 This page checks by simulation whether the intervals, tests and guarantees of the commands hold.
 Written by `make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`.
