@@ -10,7 +10,7 @@ import pytest
 from support.fasttext_files import KINDS, TEXTS, FastTextParts, write_fasttext
 
 from unnaive import fasttext
-from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.errors import UnnaiveWarning
 
 LINES = [
     "__label__sport good ball game", "__label__sport ball goal team", "__label__politics fair vote law",
@@ -177,8 +177,6 @@ def test_a_model_trained_here_predicts_tests_saves_and_loads(train_file, tmp_pat
     model.save_model(str(tmp_path / "saved.bin"))
     again = fasttext.load_model(str(tmp_path / "saved.bin"))
     assert again.predict("vote", k=2)[0] == model.predict("vote", k=2)[0]
-    with pytest.raises(UnnaiveError, match="no word vectors"):
-        model.get_word_vector("ball")
 
 
 def test_several_labels_on_a_line_make_a_multilabel_model(tmp_path):

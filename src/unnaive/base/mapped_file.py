@@ -23,9 +23,9 @@ class MappedFile:
     """The state of a file when it was mapped; the file stays open, so that a new file of the same name is not mistaken
     for it.
 
-    `verify` raises if the content differs from what was saved. It is called on first use and after a change; without
-    `verify`, every change counts as damage. Copies, such as those in other processes, hold their own arrays and no
-    file.
+    `handle` is its descriptor, None on Windows. `verify` raises if the content differs from what was saved. It is
+    called on first use and after a change; without `verify`, every change counts as damage. Copies, such as those in
+    other processes, hold their own arrays and no file.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
@@ -33,7 +33,7 @@ class MappedFile:
         self.verify: Callable[[], None] | None = None
         self._was_sound = False  # result of the last check
         self._verified = False  # if set, the file counts as intact until its timestamps change
-        self._handle = os.dup(handle) if OPEN_FILES_MOVE else None
+        self.handle = os.dup(handle) if OPEN_FILES_MOVE else None
         self._seen = self._state()
 
     def check(self) -> None:
@@ -56,9 +56,9 @@ class MappedFile:
 
     def _state(self) -> tuple[int, int, int]:
         """Size, modification time, change time."""
-        if self._handle is None:
+        if self.handle is None:
             return 0, 0, 0
-        status = os.fstat(self._handle)
+        status = os.fstat(self.handle)
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _sentence(self) -> str:
@@ -77,7 +77,7 @@ class MappedFile:
         return None
 
     def __del__(self) -> None:
-        handle = self.__dict__.get("_handle")
+        handle = self.__dict__.get("handle")
         if handle is not None:
             os.close(handle)
 

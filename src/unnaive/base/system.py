@@ -41,8 +41,18 @@ LOCKED_BYTE = 1 << 40  # beyond the end of any file, since other processes canno
 PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+READ_AT_ONCE = 1 << 30  # bytes; one call to the system reads less than 2 GiB
 MANY_DESCRIPTORS = 1 << 16  # assumed where the system has no limit or does not report it
 SCRATCH = ".unnaive-"  # prefix of the names of temporary folders
+
+
+def read_at(handle: int, start: int, size: int) -> bytes:
+    """Bytes of an open file, fewer at its end, without moving its position, which other processes may share."""
+    parts = []
+    while size and (part := os.pread(handle, min(size, READ_AT_ONCE), start)):
+        parts.append(part)
+        start, size = start + len(part), size - len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def count_cores() -> int:

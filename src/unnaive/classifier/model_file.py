@@ -47,14 +47,16 @@ LAZY = "documents."  # arrays that only updates need; for a mapped model they ar
 
 
 def save(
-    fitted: FittedModel, path: str | Path, *, frozen: bool = False, placing: Callable[[str], None] | None = None
-) -> None:
+    fitted: FittedModel, path: str | Path, *, frozen: bool = False, placing: Callable[[str], None] | None = None,
+    may_replace: Callable[[Path], bool] | None = None,
+) -> None:  # fmt: skip
     """Write the model; `frozen` leaves out counts, documents and hashes, so that it cannot be updated.
 
-    The same model gives the same bytes. An existing file is replaced only if it is a model, and after all changes of it
-    that are under way. `placing` is called with the SHA-256 of the new file before it replaces the old one.
+    The same model gives the same bytes. An existing file is replaced only if it is a model, or if `may_replace` allows
+    it, and after all changes of it that are under way. `placing` is called with the SHA-256 of the new file before it
+    replaces the old one.
     """
-    target = check_writable(path)
+    target = check_writable(path, may_replace or is_model)
     with ExitStack() as stack:
         with suppress(OSError):  # a new file, or a file system without locks
             stack.enter_context(_locked(target))
@@ -200,8 +202,8 @@ def documents_bytes(path: Path) -> int:
     return sum(end - start for start, end in spans)
 
 
-def check_writable(path: str | Path) -> Path:
-    """The path to write to, after following links; a folder, a device or another kind of file is refused.
+def check_writable(path: str | Path, may_replace: Callable[[Path], bool] = is_model) -> Path:
+    """The path to write to, after following links; a folder, a device or a file that is no model is refused.
 
     A link to a write-protected file leads into a content-addressed cache, such as DVC's.
     """
@@ -222,7 +224,7 @@ def check_writable(path: str | Path) -> Path:
         raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a regular file'}; name a file")
     if not kind & 0o222 and Path(path).is_symlink():
         raise UnnaiveError(f"{path} is a link to a write-protected file, {target}; put a copy in its place first")
-    if target.stat().st_size and not is_model(target):
+    if target.stat().st_size and not may_replace(target):
         raise UnnaiveError(f"{path} exists and is not a model; name another file, or remove that one")
     return target
 

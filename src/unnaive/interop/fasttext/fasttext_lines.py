@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,24 +30,48 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-def split_line(line: str, prefix: str) -> LabelledLine:
-    """The text of a line and its labels, with their prefix.
+def split_line(line: str, prefix: str, known_labels: Container[str] = ()) -> LabelledLine:
+    """The text of a line and its labels, with their prefix; a label that the model knows needs no prefix.
 
     >>> split_line("__label__a how are you __label__b", "__label__")
     LabelledLine(text='how are you', labels=['__label__a', '__label__b'])
+    >>> split_line("#a how are you", "__label__", {"#a"})
+    LabelledLine(text='how are you', labels=['#a'])
     """
-    tokens = TOKENS.findall(line)
-    labels = [token for token in tokens if token.startswith(prefix)]
-    return LabelledLine(" ".join(token for token in tokens if not token.startswith(prefix)), labels)
+    words: list[str] = []
+    labels: list[str] = []
+    for token in TOKENS.findall(line):
+        (labels if token.startswith(prefix) or token in known_labels else words).append(token)
+    return LabelledLine(" ".join(words), labels)
 
 
-def read_labelled_lines(path: str | Path, prefix: str, purpose: str) -> Iterator[LabelledLine]:
-    """The lines of a file; an error if it cannot be read or is not UTF-8."""
+def read_labelled_lines(
+    path: str | Path, prefix: str, purpose: str, known_labels: Container[str] = (), *, any_bytes: bool = False
+) -> Iterator[LabelledLine]:
+    """The lines of a file; the word </s> ends a line too. An error if the file cannot be read or is not UTF-8.
+
+    With `any_bytes`, bytes that are not UTF-8 become lone surrogates ("surrogateescape") and are no error.
+    """
     try:
-        with Path(path).open(encoding="utf-8", newline="\n") as file:
+        with Path(path).open(encoding="utf-8", newline="\n", errors="surrogateescape" if any_bytes else None) as file:
             for line in file:
-                yield split_line(line, prefix)
+                for part in _split_at_end_words(line):
+                    yield split_line(part, prefix, known_labels)
     except OSError as problem:
         raise BadData(f"{path} cannot be opened for {purpose} ({problem.strerror or problem})!") from problem
     except UnicodeDecodeError as problem:
         raise BadData(f"{path} is not UTF-8 (byte {problem.start}); convert it first") from problem
+
+
+def _split_at_end_words(line: str) -> list[str]:
+    """The parts of a line between the words </s>.
+
+    >>> _split_at_end_words("a </s> b</s> c")
+    ['a', 'b</s> c']
+    """
+    if END not in line:
+        return [line]
+    parts: list[list[str]] = [[]]
+    for token in TOKENS.findall(line):
+        parts.append([]) if token == END else parts[-1].append(token)
+    return [" ".join(tokens) for tokens in parts if tokens]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +18,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.mapped_file import MappedFile
+from unnaive.base.system import read_at
 from unnaive.models.fasttext.matrices import DenseMatrix, Matrix, QuantisedMatrix
 
 MAGIC = 793712314
@@ -48,6 +51,7 @@ class FastTextFile:
     kept         kept hashed n-grams, each with its row after the words (n_kept, 2); None if not pruned
     input        a row for each word and hashed n-gram (n_rows, dim)
     output       a row for each label (n_labels, dim)
+    opened       the open file, from which dense matrices and copies are read
     """
 
     path: Path
@@ -61,6 +65,7 @@ class FastTextFile:
     kept: NDArray[np.int32] | None
     input: Matrix
     output: Matrix
+    opened: MappedFile | None = None
 
     @property
     def supervised(self) -> bool:
@@ -101,12 +106,36 @@ def read_fasttext_file(path: str | Path) -> FastTextFile:
         raise BadModel(f"{path}: there is not enough memory to read it; quantise it with fastText first") from problem
 
 
+def copy_fasttext_file(file: FastTextFile, target: Path) -> None:
+    """Write the bytes of a file that was read to `target`, which may be the same path or the same file."""
+    try:
+        with replacing(target) as copy:
+            for part in _content(file):
+                copy.write(part)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise UnnaiveError(f"{target} cannot be written ({reason}); nothing was changed") from problem
+
+
+def _content(file: FastTextFile) -> Iterator[bytes]:
+    handle = None if file.opened is None else file.opened.handle
+    if file.opened is None or handle is None:
+        yield file.path.read_bytes()
+        return
+    file.opened.check()
+    start = 0
+    while part := read_at(handle, start, READ_AHEAD):
+        yield part
+        start += len(part)
+
+
 class _Reader:
     """Reads a file from its beginning to its end; every number is checked against the size of the file."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.file, self.path = file, path
         self.size = os.fstat(file.fileno()).st_size
+        self.opened = MappedFile(path, file.fileno())
 
     def whole(self) -> FastTextFile:
         """The file."""
@@ -127,8 +156,9 @@ class _Reader:
         if self.left:
             raise BadModel(f"{self.left:,} bytes follow after its end; it is damaged, save it again")
         result = FastTextFile(
-            self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs
-        )
+            self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs,
+            self.opened,
+        )  # fmt: skip
         _check_sizes(result)
         return result
 
@@ -214,7 +244,7 @@ class _Reader:
         if size > self.left:
             raise BadModel("it ends in the middle of its matrices; it is damaged or cut short, copy it again")
         self.file.seek(size, os.SEEK_CUR)
-        return DenseMatrix(self.path, offset, (rows, columns))
+        return DenseMatrix(self.path, offset, (rows, columns), self.opened)
 
     def _shape(self) -> tuple[int, int]:
         rows, columns = self._numbers("<2q", "matrices")

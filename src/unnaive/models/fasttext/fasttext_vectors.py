@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +12,52 @@ import numpy as np
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Singles
 from unnaive.models.fasttext.binary_file import FastTextFile
-from unnaive.models.fasttext.features import END, PREFIX, FeatureRule, encoded, word_hash
+from unnaive.models.fasttext.features import END, FeatureRule, encoded, word_hash
+
+SPACED = re.compile("[^ \n\r\t\v\f]+")  # the words of a sentence, of which a word vector model takes the mean
 
 
-class FastTextVectors:
+class WordVectors(ABC):
+    """Vectors of words: single ones, the nearest, and analogies.
+
+    words         the words (n_words,)
+    word_vectors  their vectors (n_words, dim)
+    """
+
+    words: Sequence[str]
+
+    @property
+    @abstractmethod
+    def word_vectors(self) -> Singles:
+        """The vectors of all words (n_words, dim)."""
+
+    @abstractmethod
+    def word(self, word: str) -> Singles:
+        """The vector of any word (dim,)."""
+
+    def neighbours(self, query: Singles, k: int, without: set[str]) -> list[tuple[float, str]]:
+        """The k words whose vectors have the highest cosine with `query`, and the cosines."""
+        length = float(np.linalg.norm(query))
+        cosines = self._units @ (query / (length if length > 1e-8 else 1.0))
+        order = (row for row in np.argsort(-cosines, kind="stable") if self.words[row] not in without)
+        return [(float(cosines[row]), self.words[row]) for row, _ in zip(order, range(k), strict=False)]
+
+    def analogy(self, a: str, b: str, c: str) -> Singles:
+        """a − b + c of normalised vectors (dim,)."""
+        total: Any = 0.0
+        for word, sign in ((a, 1.0), (b, -1.0), (c, 1.0)):
+            vector = self.word(word)
+            total = total + vector * np.float32(sign / (float(np.linalg.norm(vector)) + 1e-8))
+        return np.asarray(total, np.float32)
+
+    @lazy_property
+    def _units(self) -> Singles:
+        """The normalised vectors of all words (n_words, dim)."""
+        lengths = np.linalg.norm(self.word_vectors, axis=1, keepdims=True)
+        return np.asarray(self.word_vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
+
+
+class FastTextVectors(WordVectors):
     """The rows of the input matrix by word; they are read from the file on first use."""
 
     def __init__(self, file: FastTextFile) -> None:
@@ -24,6 +69,7 @@ class FastTextVectors:
             settings["minn"], settings["maxn"], settings["wordNgrams"] if file.supervised else 1,
             None if file.kept is None else dict(file.kept.tolist()),
         )  # fmt: skip
+        self.words = self.rule.words
 
     @lazy_property
     def rows(self) -> Singles:
@@ -40,11 +86,12 @@ class FastTextVectors:
         return self._mean(self.subwords(word)[1])
 
     def sentence(self, text: str) -> Singles:
-        """For a classifier the mean of the text's features; else the mean of its normalised word vectors (dim,)."""
+        """For a classifier the mean of the features of the line, of which its end is one; else the mean of the
+        normalised vectors of the words alone (dim,).
+        """
         if self.file.supervised:
             return self._mean([feature.row for feature in self.rule.features(text)])
-        tokens = [token for _, _, token in self.rule.tokens(text)]
-        vectors = [self.word(token) for token in tokens if token in self.ids or not token.startswith(PREFIX)]
+        vectors = [self.word(token) for token in SPACED.findall(text)]
         lengths = [float(np.linalg.norm(vector)) for vector in vectors]
         units = [vector / length for vector, length in zip(vectors, lengths, strict=True) if length > 0]
         return np.mean(units, axis=0, dtype=np.float32) if units else np.zeros(self.file.settings["dim"], np.float32)
@@ -63,30 +110,12 @@ class FastTextVectors:
         """The row that an n-gram is hashed to, before pruning."""
         return len(self.rule.words) + word_hash(encoded(subword)) % max(self.rule.bucket, 1)
 
-    def neighbours(self, query: Singles, k: int, without: set[str]) -> list[tuple[float, str]]:
-        """The k words whose vectors have the highest cosine with `query`, and the cosines."""
-        length = float(np.linalg.norm(query))
-        cosines = self._units @ (query / (length if length > 1e-8 else 1.0))
-        order = (row for row in np.argsort(-cosines, kind="stable") if self.rule.words[row] not in without)
-        return [(float(cosines[row]), self.rule.words[row]) for row, _ in zip(order, range(k), strict=False)]
-
-    def analogy(self, a: str, b: str, c: str) -> Singles:
-        """a − b + c of normalised vectors (dim,)."""
-        total: Any = 0.0
-        for word, sign in ((a, 1.0), (b, -1.0), (c, 1.0)):
-            vector = self.word(word)
-            total = total + vector * np.float32(sign / (float(np.linalg.norm(vector)) + 1e-8))
-        return np.asarray(total, np.float32)
-
     @lazy_property
-    def _units(self) -> Singles:
-        """The normalised vectors of all words (n_words, dim)."""
+    def word_vectors(self) -> Singles:
+        """The vectors of all words (n_words, dim)."""
         if self.rule.maxn:
-            vectors = np.array([self.word(word) for word in self.rule.words], np.float32)
-        else:
-            vectors = self.rows[: len(self.rule.words)]
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
+            return np.array([self.word(word) for word in self.rule.words], np.float32)
+        return self.rows[: len(self.rule.words)]
 
     def _mean(self, rows: list[int]) -> Singles:
         if not rows:

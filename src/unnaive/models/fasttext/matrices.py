@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel
+from unnaive.base.mapped_file import MappedFile
+from unnaive.base.system import read_at
 
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
 LARGEST = 1e15  # largest weight: sums of products of two weights stay finite in float32
@@ -21,18 +23,30 @@ BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
 
 @dataclass(frozen=True, eq=False)
 class DenseMatrix:
-    """A matrix of float32 at an offset of a file; its rows are read on demand."""
+    """A matrix of float32 at an offset of a file; its rows are read on demand.
+
+    `file` stays open: a file that is renamed over it is another file. Without one (copies in other processes, Windows),
+    the path is opened.
+    """
 
     path: Path
     offset: int
     shape: tuple[int, int]
+    file: MappedFile | None = None
 
     def block(self, start: int, end: int) -> NDArray[np.float32]:
         """The rows start:end; raises an error if a value is not finite or the file has become shorter."""
-        with self.path.open("rb") as file:
-            file.seek(self.offset + 4 * start * self.shape[1])
-            values = np.fromfile(file, "<f4", (end - start) * self.shape[1])
-        if len(values) != (end - start) * self.shape[1]:
+        at, count = self.offset + 4 * start * self.shape[1], (end - start) * self.shape[1]
+        handle = None if self.file is None else self.file.handle
+        if self.file is None or handle is None:
+            with self.path.open("rb") as file:
+                file.seek(at)
+                values = np.fromfile(file, "<f4", count)
+        else:
+            self.file.check()
+            content = read_at(handle, at, 4 * count)
+            values = np.frombuffer(content, "<f4", len(content) // 4)
+        if len(values) != count:
             raise BadModel(f"{self.path}: it became shorter while it was read; copy it again")
         return check_finite(values.reshape(-1, self.shape[1]).astype(np.float32, copy=False))
 

@@ -32,7 +32,8 @@ with suppress(ImportError):  # the package may have been built without a compile
 class FastTextDocuments:
     """Documents as raw texts, read as fastText reads a line of a file; newlines count as spaces.
 
-    native  whether the kernel reads them; otherwise Python does, which is the specification
+    native     whether the kernel reads them; otherwise Python does, which is the specification
+    raw_words  the words of the dictionary as bytes, for the kernel, if some are not UTF-8
     """
 
     scorer: FastTextScorer
@@ -40,6 +41,7 @@ class FastTextDocuments:
     classes: tuple[Label, ...]
     n_jobs: int | None = None
     native: bool = kernel is not None
+    raw_words: tuple[bytes, ...] | None = None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
         """Scores of the texts, in batches."""
@@ -82,7 +84,7 @@ class FastTextDocuments:
         """The number of known words and character n-grams of each text."""
         return self.scores_and_known(documents)[1]
 
-    def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
+    def top_labels(self, texts: Sequence[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
         """The k best labels of each text as fastText writes them, and fastText's probabilities.
 
         k = −1 means all. Labels with a probability below `threshold` are left out; a text without features has no
@@ -142,7 +144,7 @@ class FastTextDocuments:
     @lazy_property
     def _engine(self) -> Any:
         scorer = self.scorer
-        blob, offsets = self.vocabulary.to_arrays()
+        blob, offsets = self.vocabulary.to_arrays() if self.raw_words is None else _joined(self.raw_words)
         if scorer.prefix == "":  # labels without a prefix are not recognised by it
             more, ends = Vocabulary(scorer.label_names(self.classes)).to_arrays()
             blob, offsets = np.concatenate([blob, more]), np.concatenate([offsets, offsets[-1] + ends[1:]])
@@ -156,6 +158,13 @@ class FastTextDocuments:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields, without the derived tables of the kernel."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _joined(words: tuple[bytes, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of the words, and where each begins; repeated words take no bytes, since only the last is found."""
+    last = {word: row for row, word in enumerate(words)}
+    distinct = [word if last[word] == row else b" %d" % row for row, word in enumerate(words)]
+    return np.frombuffer(b"".join(distinct), np.uint8), np.cumsum([0, *map(len, distinct)], dtype=np.int64)
 
 
 def _names(features: list[Feature]) -> dict[int, str]:
