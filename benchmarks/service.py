@@ -4,7 +4,10 @@ Both servers run on this machine, on loopback, one at a time, with one process e
 of that name), which shares the cores. Runs are alternated; medians are printed. If other programs run, rates are
 unreliable; the processor time of the server for a request, the minimum over the runs, is printed as well.
 
-    python benchmarks/service.py [--seconds 5] [--runs 3] [--overload 60]
+    python benchmarks/service.py [--seconds 5] [--runs 3] [--overload 60] [--against PYTHON]
+
+`--against` names the Python of an environment with another version of unnaive, which then takes the place of
+scikit-learn and trains its own model file.
 """
 
 import argparse
@@ -46,6 +49,13 @@ def classify(ask: Ask):
 
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 """
+TRAIN = """
+import json, sys
+from unnaive import TextClassifier
+
+texts, labels = json.load(open(sys.argv[1]))
+TextClassifier("multinomial").fit(texts, labels).save(sys.argv[2])
+"""
 LUA = """
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
@@ -73,19 +83,21 @@ def main() -> None:
     asked.add_argument("--seconds", type=int, default=5)
     asked.add_argument("--runs", type=int, default=3, help="0 for the overload alone")
     asked.add_argument("--overload", type=int, default=0, help="seconds of ten times as many connections as are served")
+    asked.add_argument("--against", help="the Python of an environment with another version of unnaive")
     given = asked.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("this benchmark needs wrk: apt-get install wrk")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        texts = make_models(place)
+        texts = make_models(place, given.against)
         write_bodies(place / "single", [[text] for text in texts])
         write_bodies(place / "batch", [texts[at : at + 64] for at in range(0, 1024, 64)])
-        servers = {
-            "unnaive": [sys.executable, "-m", "unnaive", "serve", str(place / "ours.model"), "--port", "8701"],
-            "scikit-learn": [sys.executable, "-c", PEER, str(place / "theirs.pickle"), "8702"],
-        }
-        ports = {"unnaive": 8701, "scikit-learn": 8702}
+        servers = {"unnaive": [sys.executable, "-m", "unnaive", "serve", str(place / "ours.model"), "--port", "8701"]}
+        if given.against:
+            servers["other"] = [given.against, "-m", "unnaive", "serve", str(place / "theirs.model"), "--port", "8702"]
+        else:
+            servers["scikit-learn"] = [sys.executable, "-c", PEER, str(place / "theirs.pickle"), "8702"]
+        ports = dict(zip(servers, (8701, 8702), strict=True))
         for kind, connections in (("single", 32), ("batch", 8)) if given.runs else ():
             found: dict[str, list[Load]] = {name: [] for name in servers}
             for _ in range(given.runs):
@@ -98,7 +110,7 @@ def main() -> None:
             overload(servers["unnaive"], place / "single", given.overload)
 
 
-def make_models(place: Path) -> list[str]:
+def make_models(place: Path, against: str | None) -> list[str]:
     """Both models on 20 Newsgroups, and the test texts."""
     import pickle
 
@@ -113,8 +125,12 @@ def make_models(place: Path) -> list[str]:
     train, test = corpus.part("train"), corpus.part("test")
     labels = [one[0] for one in train.labels]
     TextClassifier("multinomial").fit(train.texts, labels).save(place / "ours.model")
-    pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(list(train.texts), labels)
-    (place / "theirs.pickle").write_bytes(pickle.dumps(pipeline))
+    if against:
+        (place / "train.json").write_text(json.dumps([list(train.texts), labels]))
+        subprocess.run([against, "-c", TRAIN, place / "train.json", place / "theirs.model"], check=True)
+    else:
+        pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(list(train.texts), labels)
+        (place / "theirs.pickle").write_bytes(pickle.dumps(pipeline))
     return [text for text in test.texts if len(text) < 5_000][:1024]
 
 
@@ -181,8 +197,8 @@ def report(kind: str, found: dict[str, list[Load]]) -> None:
         )
     ours, theirs = found
     print(
-        f"{kind:6} {rates[ours] / rates[theirs]:.1f}x the requests, p99 {tails[ours] / tails[theirs]:.2f} of theirs, "
-        f"{times[theirs] / times[ours]:.1f}x less processor time\n"
+        f"{kind:6} {rates[ours] / rates[theirs]:.2f}x the requests, p99 {tails[ours] / tails[theirs]:.2f} of theirs, "
+        f"{times[theirs] / times[ours]:.2f}x less processor time\n"
     )
 
 

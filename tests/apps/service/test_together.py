@@ -24,11 +24,12 @@ from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
 from unnaive.apps.common.web.refused import Refused
-from unnaive.apps.service import models as models_module
 from unnaive.apps.service.app import create_app
 from unnaive.apps.service.change_queue import ChangeQueue
+from unnaive.apps.service.evaluations import Evaluations
 from unnaive.apps.service.requested_changes import RequestedChange
 from unnaive.apps.service.served import ServedModel
+from unnaive.apps.service.version import Version
 from unnaive.classifier.receipts import model_hash
 from unnaive.curation.teaching import log_seals, teaching_log
 from unnaive.curation.teaching.changes import Change, Document
@@ -278,14 +279,14 @@ def test_measuring_does_not_disturb_teaching_and_survives(
     held_out = tmp_path / "held.csv"
     held_out.write_text("text,label\n" + "good ball,sport\nfair vote,politics\n" * 20)
     monkeypatch.setattr("unnaive.apps.service.app.WATCH_SECONDS", 0.001)
-    original, failing = models_module.ServedModel.measure, [True]
+    original, failing = Evaluations.measure, [True]
 
-    def measure(self: ServedModel) -> Any:
+    def measure(self: Evaluations, version: Version) -> Any:
         if failing[0]:
             raise RuntimeError("something unexpected")
-        return original(self)
+        return original(self, version)
 
-    monkeypatch.setattr(models_module.ServedModel, "measure", measure)
+    monkeypatch.setattr(Evaluations, "measure", measure)
     with TestClient(create_app(options(small, measure_on={"tickets": str(held_out)}))) as client:
         wait_until(lambda: "problems" in client.get("/readyz").json())
         shown = client.get("/readyz")

@@ -93,10 +93,12 @@ def create_app(options: ServiceOptions) -> Guard:
     )  # fmt: skip
 
     for name, path in options.evaluations.items():
-        models.find(name).take_evaluation(read_evaluation(path), path)
+        model, values = models.find(name), read_evaluation(path)
+        version = model.event_of_file(str(values.get("model_sha256")))
+        model.evaluations.take(values, path, version, model.path)
     for name, path in options.measure_on.items():
         model = models.find(name)
-        model.held_out = read_held_out(path, model.version.fitted)
+        model.evaluations.held_out = read_held_out(path, model.version.fitted)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:

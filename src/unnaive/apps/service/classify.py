@@ -14,9 +14,9 @@ from unnaive.apps.service import bodies
 from unnaive.apps.service.batching import Scored, TopScored
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.rendering import plain_rows
-from unnaive.apps.service.served import check_label
 from unnaive.apps.service.version import Version
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import Label
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.fields import one_document
 from unnaive.learning.fitted import FittedModel
@@ -179,3 +179,11 @@ def explanation(version: Version, text: str, query: bodies.ClassifyRequest) -> d
         return version.fitted.explain(text, query.class_, against=query.against).to_dict()
     except UnnaiveError as problem:
         raise refuse_mistake(409, problem) from problem
+
+
+def check_label(fitted: FittedModel, label: Label) -> None:
+    """Refuse with status 404 if the model has no such class."""
+    try:
+        fitted.class_index(label)
+    except UnnaiveError as problem:
+        raise refuse_mistake(404, problem) from problem

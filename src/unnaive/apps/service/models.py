@@ -137,9 +137,10 @@ class Models:
         """Evaluate the current versions of models that have documents for evaluation."""
         for model in self:
             with surviving(model, MEASURE, "a version could not be evaluated"):
-                measured = await self.work(model.measure)
+                measured = await self.work(model.evaluations.measure, model.version)
                 if measured is not None:
-                    await self.change(model, model.keep_measures, *measured)
+                    await self.change(model, model.evaluations.keep, *measured)
+                    model.problems.clear(MEASURE)
 
     async def write_all(self) -> None:
         """Rewrite the model files that are behind their records."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from unnaive.curation.teaching.teaching_log import TeachingRecord
 from unnaive.learning.fitted import FittedModel
 
 MOST_COMPARED = 100  # documents of a change whose predictions before and after are part of the answer
+NOTHING: dict[str, Any] = {  # the answer to a change that is already made
+    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "new_classes": [], "undoes": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,33 @@ class RequestedChange:
         """What no two changes of one event may share: the key, and the sources of the documents."""
         sources = {document.source for document in self.change.learn}
         return frozenset(name for name in (self.key, *sources) if name is not None)
+
+
+class ChangesTogether:
+    """Changes that one refit can make, with the answers that each would get alone after those before it."""
+
+    def __init__(self, classes: Iterable[Label]) -> None:
+        self.requests: list[RequestedChange] = []
+        self._classes, self._grows = set(classes), False  # whether one of them adds a class
+        self._names: frozenset[str] = frozenset()
+
+    def may_add(self, request: RequestedChange) -> bool:
+        """Whether a change can be joined: none that forgets, and none with the key or a source of another one."""
+        if not self.requests:
+            return True
+        forgets = request.change.forget or self.requests[0].change.forget
+        return not forgets and not self._names & request.names
+
+    def add(self, request: RequestedChange) -> bool:
+        """Add a prepared change; False if it adds classes, as one before it does."""
+        labels = (label for document in request.change.learn for label in document.labels)
+        adds = not self._classes.issuperset(labels)
+        if adds and self._grows:
+            return False
+        self._grows = self._grows or adds
+        self._names |= request.names
+        self.requests.append(request)
+        return True
 
 
 def shown_answer(answer: dict[str, Any], number: int, version_id: str, *, repeated: bool) -> dict[str, Any]:

@@ -125,8 +125,8 @@ def _add_cards(router: APIRouter, models: Models) -> None:
         about = await models.work(model_card, version.fitted, terms)
         details = {
             "name": name, "version": version.number, "version_id": version.id, "teachable": model.teachable,
-            "evaluation": model.evaluation(),
-            "history": await models.work(model.history),
+            "evaluation": model.evaluations.card(version.number),
+            "history": await models.work(model.evaluations.history),
         }  # fmt: skip
         return json_response({**details, **about})
 

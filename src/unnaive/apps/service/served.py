@@ -9,10 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.common.web.refused import Refused, refuse_mistake
-from unnaive.apps.service.measuring import HeldOut, measure_version
-from unnaive.apps.service.problems import LOAD, MEASURE, RECORD, WRITE, Problems
-from unnaive.apps.service.requested_changes import RequestedChange, compare_versions, count_copies, shown_answer
+from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.service.evaluations import Evaluations
+from unnaive.apps.service.problems import LOAD, RECORD, WRITE, Problems
+from unnaive.apps.service.requested_changes import (
+    NOTHING,
+    ChangesTogether,
+    RequestedChange,
+    compare_versions,
+    count_copies,
+    shown_answer,
+)
 from unnaive.apps.service.teaching import check_learnt, check_new_classes, select_documents
 from unnaive.apps.service.version import ID_LENGTH, Version, load_served, make_version
 from unnaive.base.errors import UnnaiveError
@@ -52,10 +59,6 @@ class ServedModel:
         self.record: TeachingRecord | None = None
         self._settings: dict[str, str] = {}
         self._new_classes = new_classes  # whether classes that a new model file lacks are added to it
-        self._evaluation: dict[str, Any] = {}  # output of `unnaive evaluate --json`, for the card
-        self.held_out: HeldOut | None = None  # documents for evaluating each version
-        self._measured: int | None = None  # the version evaluated last
-        self._history: list[dict[str, Any]] = []  # if there is no record
         self.problems = Problems()
         self._signature = file_signature(path)
         self._written = 0
@@ -64,6 +67,8 @@ class ServedModel:
         self.version = self._make_version(fitted, 0)
         if teachable:
             self.record = TeachingRecord(path)
+        self.evaluations = Evaluations(self.record)
+        if self.record is not None:
             try:
                 self._take_over(fitted, sha256)
             except BaseException:
@@ -180,32 +185,18 @@ class ServedModel:
         """
         with self._changing:
             outcomes: list[dict[str, Any] | Exception | None] = [None] * len(requests)
-            accepted: list[tuple[int, RequestedChange]] = []
-            taken: set[str] = set()
-            classes = set(self.version.fitted.classes)
-            grows = False
+            together, positions = ChangesTogether(self.version.fitted.classes), []
             for position, request in enumerate(requests):
-                if accepted and (request.change.forget or accepted[0][1].change.forget or taken & request.names):
+                if not together.may_add(request):
                     continue
                 try:
-                    done = self._repeated(request.key, request.request)
-                    prepared = request if done else self._prepare(request)
+                    outcomes[position] = self._repeated(request.key, request.request)
+                    if outcomes[position] is None and together.add(self._prepare(request)):
+                        positions.append(position)
                 except (UnnaiveError, OSError) as problem:
-                    if not accepted:
+                    if not positions:
                         outcomes[position] = problem
-                    continue
-                if done is not None:
-                    outcomes[position] = done
-                    continue
-                adds = any(label not in classes for document in prepared.change.learn for label in document.labels)
-                if adds and grows:
-                    continue
-                grows = grows or adds
-                taken |= request.names
-                accepted.append((position, prepared))
-            for position, outcome in zip(
-                (position for position, _ in accepted), self._apply_all([one for _, one in accepted]), strict=True
-            ):
+            for position, outcome in zip(positions, self._apply_all(together.requests), strict=True):
                 outcomes[position] = outcome
             return outcomes
 
@@ -348,11 +339,7 @@ class ServedModel:
             if same and old is not None and document is not None:
                 same = old.labels == resolve_labels(self.version.fitted, document.labels)
             if same or (old is None and document is None):
-                number = self.version.number
-                return {
-                    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "new_classes": [],
-                    "undoes": None, "version": number, "version_id": self.version.id, "event": number, "repeated": True,
-                }  # fmt: skip
+                return shown_answer(NOTHING, self.version.number, self.version.id, repeated=True)
             return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
 
     def setting(self, name: str) -> str | None:
@@ -366,46 +353,11 @@ class ServedModel:
         else:
             self.record.keep_setting(name, value)
 
-    def take_evaluation(self, values: dict[str, Any], path: str) -> None:
-        """Keep the output of `unnaive evaluate --json` for the card; refused if it is about another model."""
-        sha256 = values.get("model_sha256")
-        if not isinstance(sha256, str):
-            raise UnnaiveError(
-                f"{path} does not say which model it measured; write it again with {_remeasure(self.path)}"
-            )
-        number = 0 if sha256 == self._hash else None
+    def event_of_file(self, sha256: str) -> int | None:
+        """The version that a model file with this hash is; None if it is not of this model."""
         if self.record is not None:
-            number = self.record.event_of_file(sha256)
-        if number is None:
-            raise UnnaiveError(
-                f"{path} measured another model than {self.path} (SHA-256 {sha256[:12]}…); write it again with "
-                f"{_remeasure(self.path)}"
-            )
-        self._evaluation = values | {"version": number}
-
-    def evaluation(self) -> dict[str, Any]:
-        """The evaluation, with the number of the version that it measured, and whether that is the current one."""
-        return self._evaluation and self._evaluation | {"current": self._evaluation["version"] == self.version.number}
-
-    def measure(self) -> tuple[int, dict[str, Any]] | None:
-        """Evaluate the current version, whose number and measures are returned; None if that was done."""
-        version, held_out = self.version, self.held_out
-        if held_out is None or self._measured == version.number:
-            return None
-        self._measured = version.number  # also if it fails, which it would do again
-        return version.number, measure_version(version.fitted, held_out)
-
-    def keep_measures(self, number: int, measures: dict[str, Any]) -> None:
-        """Store the evaluation of a version."""
-        if self.record is None:
-            self._history.insert(0, {"version": number, "at": None, "measures": measures})
-        else:
-            self.record.keep_measures(number, measures)
-        self.problems.clear(MEASURE)
-
-    def history(self, limit: int = 100) -> list[dict[str, Any]]:
-        """The evaluated versions, newest first."""
-        return self._history[:limit] if self.record is None else self.record.measured(limit)
+            return self.record.event_of_file(sha256)
+        return 0 if sha256 == self._hash else None
 
     def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
         """Restore the model after the event `number`, exactly; this is recorded as a further event."""
@@ -488,15 +440,3 @@ class ServedModel:
         if self.record is None:
             raise Refused(403, "this service is read-only; start it without --read-only and --workers to teach")
         return self.record
-
-
-def _remeasure(path: Path) -> str:
-    return f"unnaive evaluate {path} DATA --json"
-
-
-def check_label(fitted: FittedModel, label: Label) -> None:
-    """Refuse with status 404 if the model has no such class."""
-    try:
-        fitted.class_index(label)
-    except UnnaiveError as problem:
-        raise refuse_mistake(404, problem) from problem
