@@ -36,6 +36,13 @@ def write_lines(path, rows, labels):
     return len(lines)
 
 
+def train_timed(function, train, **options):
+    """The model, and the processor time of its training."""
+    model = []
+    _, cpu = timed(lambda: model.append(function(str(train), thread=1, **options)))
+    return model[0], cpu
+
+
 def report(name, model, cpu, test):
     first, third = (model.test(str(test), k)[1] for k in (1, 3))
     print(f"  {name:24} {cpu:7.1f} s  P@1 {first:.3f}  P@3 {third:.3f}", flush=True)
@@ -48,13 +55,8 @@ def peer(train, test):
     except ImportError:
         return
     for form in ({}, {"epoch": 25, "lr": 0.5}):
-        model = []
-        _, cpu = timed(
-            lambda form=form: model.append(
-                original.train_supervised(str(train), loss="ova", thread=1, verbose=0, **form)
-            )
-        )
-        report(f"fastText {form}", model[0], cpu, test)
+        model, cpu = train_timed(original.train_supervised, train, loss="ova", verbose=0, **form)
+        report(f"fastText {form}", model, cpu, test)
 
 
 def measure(name, n_labels, folder):
@@ -68,9 +70,8 @@ def measure(name, n_labels, folder):
     results = {}
     for form, many in FORMS:
         training.MANY_LABELS = many
-        model = []
-        _, cpu = timed(lambda: model.append(fasttext.train_supervised(str(train), thread=1)))
-        results[form] = report(form, model[0], cpu, test)
+        model, cpu = train_timed(fasttext.train_supervised, train)
+        results[form] = report(form, model, cpu, test)
     peer(train, test)
     (slow, usual), (fast, own) = results["maxent"], results["label-tree"]
     met = fast < slow and own >= usual - LARGEST_LOSS

@@ -12,13 +12,13 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Singles
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.linear import Linear
-from unnaive.models.fasttext.fasttext_vectors import WordVectors
+from unnaive.models.fasttext.fasttext_vectors import NearestWords
 from unnaive.text.tokens import GRAM
 
 CELLS = 1 << 22  # weights that are read at a time
 
 
-class TrainedVectors(WordVectors):
+class TrainedVectors(NearestWords):
     """Rows for terms and for classes whose products are the weights, as in fastText's models.
 
     weight[c, t] = output[c] · rows[t]. With V the eigenvectors of weights · weightsᵀ, strongest first, `output` is V

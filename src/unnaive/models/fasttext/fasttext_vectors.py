@@ -17,7 +17,7 @@ from unnaive.models.fasttext.features import END, FeatureRule, encoded, word_has
 SPACED = re.compile("[^ \n\r\t\v\f]+")  # the words of a sentence, of which a word vector model takes the mean
 
 
-class WordVectors(ABC):
+class NearestWords(ABC):
     """Vectors of words: single ones, the nearest, and analogies.
 
     words         the words (n_words,)
@@ -57,7 +57,7 @@ class WordVectors(ABC):
         return np.asarray(self.word_vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-class FastTextVectors(WordVectors):
+class FastTextVectors(NearestWords):
     """The rows of the input matrix by word; they are read from the file on first use."""
 
     def __init__(self, file: FastTextFile) -> None:
