@@ -8,6 +8,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from unnaive.base.palette import LIGHT, TINTS
 from unnaive.models.auto.candidates import USUAL
 from unnaive.models.auto.elimination import NEXT, ROUNDS
 from unnaive.models.auto.plan import JUDGED
@@ -15,8 +16,8 @@ from unnaive.models.auto.plan import JUDGED
 _, FIRST = ROUNDS
 PLACE = Path(__file__).parents[1] / "docs" / "assets" / "auto-rounds.svg"
 WIDE, HIGH, ACROSS, DOWN, LEFT, TOP = 172, 98, 22, 24, 10, 40
-INK, SOFT, LINE = "#1f2430", "#5b6475", "#9aa3b5"
-COLOURS = {"try": "#fdf0e3", "pool": "#e8f0fe", "fit": "#e7f6ec"}
+INK, SOFT, LINE = LIGHT["ink"], LIGHT["faint"], LIGHT["faint"]
+COLOURS = {"try": TINTS["orange"], "pool": TINTS["blue"], "fit": TINTS["green"]}
 
 FAMILY_NAMES = {one.family for one in USUAL}
 HEADINGS = ("round 1", "round 2", "scale", "pool", "in the end")
@@ -111,7 +112,7 @@ def draw() -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
             f'height="{height}" role="img"><style>{style}</style>{head}',
-            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+            f'<rect width="{width}" height="{height}" fill="{LIGHT["paper"]}"/>',
             *headings, *arrows(), *map(draw_box, BOXES), "</svg>\n",
         ]
     )  # fmt: skip

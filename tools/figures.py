@@ -20,11 +20,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from unnaive.base.palette import LIGHT, SERIES
+
 DOCS = Path(__file__).parents[1] / "docs"
 ASSETS = DOCS / "assets"
 CALIBRATION = DOCS / "calibration.json"
-OURS, THEIRS, INK, SOFT, GRID = "#0072B2", "#D55E00", "#1c2330", "#5a6372", "#e3e6ea"
-GREEN = "#009E73"
+OURS, THEIRS, GREEN = SERIES[:3]
+INK, SOFT, GRID = LIGHT["ink"], LIGHT["faint"], LIGHT["line"]
 FEWEST = 10  # predictions of a bin of calibration that is drawn
 WIDTH, SIZE, SMALL = 640, 17, 14  # px: of a figure, of its type
 PEER_NAMES = {  # what a peer of docs/models.json is called in a figure
@@ -106,7 +108,7 @@ def drawing(height: float, alt: str, parts: Iterable[str]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" role="img" '
         f'aria-label="{escape(alt, quote=True)}" font-family="system-ui, sans-serif">'
     )
-    return "\n".join([head, f'<rect width="{WIDTH}" height="{height:g}" fill="#ffffff"/>', *parts, "</svg>\n"])
+    return "\n".join([head, f'<rect width="{WIDTH}" height="{height:g}" fill="{LIGHT["paper"]}"/>', *parts, "</svg>\n"])
 
 
 def grid(

@@ -8,10 +8,12 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from unnaive.base.palette import LIGHT, TINTS
+
 PLACE = Path(__file__).parents[1] / "docs" / "assets" / "spine.svg"
 WIDE, HIGH, ACROSS, DOWN = 200, 88, 76, 50  # of boxes, and between them
-INK, SOFT, LINE = "#1f2430", "#5b6475", "#9aa3b5"
-COLOURS = {"read": "#e8f0fe", "learn": "#fdf0e3", "score": "#e7f6ec"}
+INK, SOFT, LINE = LIGHT["ink"], LIGHT["faint"], LIGHT["faint"]
+COLOURS = {"read": TINTS["blue"], "learn": TINTS["orange"], "score": TINTS["green"]}
 
 # (column, row, kind, title, example, where in the code)
 BOXES = {

@@ -623,7 +623,8 @@ class TestCompare:
     def test_the_page_has_a_picture_and_every_pair(self, run, tickets, tmp_path):
         assert run("compare", tickets, *self.WORDS, "--report", "c.html")[0] == 0
         page = (tmp_path / "c.html").read_text()
-        assert "<h1>tickets.csv: comparison</h1><p>3 models, 5 random splits, 30 figures</p>" in page
+        assert '<h1>tickets.csv: comparison</h1><p class="verdict">complement is best: accuracy 0.9' in page
+        assert "<dd>3 models, 5 random splits, " in page
         assert "accuracy, best first: complement 0.9" in page
         assert "Every pair of models" in page
         assert page.count("<svg") == 2
@@ -657,6 +658,6 @@ class TestPages:
         places = [names.index(f'text-anchor="end">class{c}<') for c in ("03", "70")]
         assert names[min(places) : max(places)].count('text-anchor="end"') == 1
 
-    def test_calibration_dots_have_counts(self, run, model, data, tmp_path):
+    def test_calibration_dots_have_intervals(self, run, model, data, tmp_path):
         run("evaluate", model, data, "--report", "r.html")
-        assert "its number of predictions" in (tmp_path / "r.html").read_text()
+        assert "among at least 10 predictions of about this probability" in (tmp_path / "r.html").read_text()

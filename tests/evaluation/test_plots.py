@@ -95,6 +95,8 @@ def test_inline_figures_are_well_formed_without_clashing_ids_and_take_the_page_s
     assert tree.getAttribute("role") == "img"
     assert tree.getAttribute("aria-label") == 'first "figure"'
     assert "currentColor" in one
+    assert "var(--series-1)" in one
+    assert not set(re.findall("#[0-9a-f]{6}", one)) & set(plots.COLOURS)
     assert plots.INK not in one
     ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, other)]
     assert ids[0].isdisjoint(ids[1])
@@ -114,23 +116,6 @@ def test_without_matplotlib_the_install_command_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"a figure needs matplotlib; .*: pip install 'unnaive\[figures\]'"):
         plots.curves_figure(CURVES, title="T", x="x", y="y")
-
-
-def test_reports_web_pages_and_figures_have_one_palette():
-    from unnaive.apps.common.web.static_files import read_stylesheet
-    from unnaive.evaluation.reports.html_page import STYLESHEETS, page
-
-    palette, layout = (path.read_text() for path in STYLESHEETS)
-    light = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", palette.partition("@media")[0]))
-    assert (light["for"], light["against"]) == tuple(colour.lower() for colour in plots.COLOURS[:2])
-    assert light["accent"] == light["mark-for"] == light["for"]
-    web = read_stylesheet()
-    assert web.startswith(palette)
-    assert palette in page("title", "about", [])
-    colours = re.findall(r"#[0-9a-f]{3,8}\b(?=[;, )])|rgba?\(", layout + web.removeprefix(palette))
-    assert set(colours) == {"#fff", "#000", "#444"}  # on paper, and behind pictures
-    used = set(re.findall(r"var\(--([a-z-]+)", layout + web))
-    assert used - {"weight"} <= set(light)
 
 
 def test_dollar_signs_in_the_name_of_a_class_are_no_formula():

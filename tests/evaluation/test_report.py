@@ -166,7 +166,7 @@ def test_an_estimator_is_evaluated_on_rows_of_counts(tmp_path):
     model = MultinomialNB().fit(X[:2], y[:2])
     found = evaluate(model, X, y)
     assert found.measures["accuracy"] == model.score(X, y) == 0.75
-    assert "true: sport" in evaluation_page(found)
+    assert "true: <bdi>sport</bdi>" in evaluation_page(found)
 
 
 def test_texts_are_compared_and_reported(tmp_path):
@@ -192,12 +192,12 @@ class Links(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.loaded, self.open, self.scripts, self.images = [], [], 0, []
+        self.loaded, self.open, self.scripts, self.images = [], [], [], []
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
         self.loaded += [values[name] for name in ("src", "href", "xlink:href") if name in values and tag != "a"]
-        self.scripts += tag == "script"
+        self.scripts += [values] if tag == "script" else []
         if values.get("role") == "img":
             self.images.append(values.get("aria-label"))
         if tag not in self.VOID:
@@ -228,7 +228,7 @@ def pages(single, multilabel, records):
 def test_pages_are_whole_and_load_nothing(pages, name):
     found = parsed(pages[name])
     assert all(one.startswith(("data:", "#")) for one in found.loaded)
-    assert found.scripts == 0
+    assert found.scripts == [{}]  # report.js, which the policy allows by its hash
     assert all(found.images)  # every figure and bar has an alternative text
     assert not re.search(r"url\((?!#)", pages[name])
 
@@ -252,7 +252,7 @@ def test_what_comes_from_data_is_escaped():
     classifier = TextClassifier("multinomial").fit(texts, labels)
     turned = Corpus(texts, [(label,) for label in reversed(labels)], name="<evil>")
     page = evaluation_page(evaluated(classifier, turned))
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert "<i>sport" not in page
     assert "&lt;evil&gt;" in page
     parsed(page)

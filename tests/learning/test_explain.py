@@ -137,8 +137,8 @@ def test_text_html_and_terminal(model):
     assert any(line.endswith("ball ×2") for line in lines)
     html = one._repr_html_()
     assert "&lt;b&gt;" in html
-    assert "background:rgba(46,160,67" in html
-    assert "background:rgba(218,54,51" in html
+    assert "border-bottom:2px solid #0072b2" in html
+    assert "border-bottom:2px dashed #d55e00" in html
     console = Console(width=80, force_terminal=True, color_system="standard")
     with console.capture() as shown:
         console.print(one)

@@ -13,7 +13,9 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import single_labels
 from unnaive.evaluation.tally import check_same_shape, indicator_matrix, ratio
+from unnaive.learning.confidence_interval import wilson_interval
 
+FEWEST = 10  # predictions of a bin that is drawn
 LARGEST_SIMULATION = 20_000_000  # total number of simulated predictions
 TINY = float(np.finfo(np.float64).eps)  # keeps the log-loss of a certain mistake finite
 
@@ -80,6 +82,34 @@ class Reliability:
         """Expected calibration error: Σ_b n_b/n · |accuracy_b − confidence_b|."""
         gaps = np.abs(self.accuracy - self.confidence)
         return float(ratio(self.count @ gaps, self.count.sum()))
+
+    def joined(self, fewest: int = FEWEST) -> Reliability:
+        """The curve with neighbouring bins joined until each has at least `fewest` predictions; their sums stay.
+
+        >>> curve = Reliability(np.array([4, 0, 8, 20]), np.array([0.1, 0, 0.4, 0.9]), np.array([0.25, 0, 0.5, 1.0]))
+        >>> joined = curve.joined(10)
+        >>> joined.count.tolist(), joined.confidence.round(2).tolist(), joined.accuracy.round(2).tolist()
+        ([12, 20], [0.3, 0.9], [0.42, 1.0])
+        """
+        groups: list[list[int]] = [[]]
+        for b in np.flatnonzero(self.count).tolist():
+            if groups[-1] and self.count[groups[-1]].sum() >= fewest:
+                groups.append([])
+            groups[-1].append(b)
+        if len(groups) > 1 and self.count[groups[-1]].sum() < fewest:
+            last = groups.pop()
+            groups[-1] += last
+        groups = [group for group in groups if group]
+        count = np.array([self.count[group].sum() for group in groups], np.int64)
+        means = ([self.count[group] @ values[group] for group in groups] for values in (self.confidence, self.accuracy))
+        confidence, accuracy = (np.array(sums, np.float64) / np.maximum(count, 1) for sums in means)
+        return Reliability(count, confidence, accuracy)
+
+    def intervals(self) -> Floats:
+        """The 95 % interval of the share that is right in each bin, by Wilson's score (n_bins, 2)."""
+        right = np.rint(self.count * self.accuracy).astype(np.int64)
+        found = [wilson_interval(int(k), int(n)) for k, n in zip(right, self.count, strict=True)]
+        return np.array(found, np.float64).reshape(-1, 2)
 
     def to_dict(self) -> dict[str, Any]:
         """The non-empty bins, as plain values for JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from unnaive.base.errors import count_noun
@@ -10,17 +11,20 @@ from unnaive.evaluation.grids import SPREAD, Grid, format_seconds, make_grids, p
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.evaluation.results import Record
-from unnaive.evaluation.significance import holm
+from unnaive.evaluation.significance import Test, holm
 from unnaive.evaluation.summaries import (
     FEWEST_SPLITS,
     GridPoint,
     PairwiseTest,
+    Summary,
     every_pair,
     learning_curves,
     pairwise_tests,
     vocabulary_curves,
 )
+from unnaive.learning.confidence_interval import wilson_interval
 
 ONE_SPLIT = "One split, so there is no interval."
 INTERVAL = (
@@ -28,25 +32,104 @@ INTERVAL = (
 )
 
 
-def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
+def comparison_page(
+    records: Sequence[Record],
+    *,
+    title: str | None = None,
+    against: str | None = None,
+    identity: Identity | None = None,
+) -> str:
     """The page of a comparison: tables of means, curves, and paired tests against the first model, or `against`."""
     names = list(dict.fromkeys(record.contender for record in records))
     data = ", ".join(dict.fromkeys(short_name(record.data) for record in records))
     splits = len({record.split for record in records})
     protocol = ", ".join(dict.fromkeys(record.protocol for record in records))
     kind = protocol if "fold" in protocol else count_noun(splits, f"{protocol} split")
-    about = f"{count_noun(len(names), 'model')}, {kind}, {count_noun(len(records), 'figure')}"
+    documents = [f"{record.n_train:,} training and {record.n_test:,} test documents" for record in records[-1:]]
+    sizes = ", ".join([count_noun(len(names), "model"), kind, *documents])
     return html.page(
         title or f"{data}: comparison",
-        about,
+        comparison_verdict(records),
         [
+            html.Section("Summary", summary_tiles(records)),
             html.Section("Best first", interval_figures(records)),
-            html.Section("Results", "".join(map(result_table, make_grids(records)))),
+            html.Section("Results", html.side_by_side(*map(result_table, make_grids(records)))),
             html.Section("Curves", record_curves(records)),
             html.Section("Every pair", pair_tables(records)),
             html.Section("Differences", difference_table(records, against)),
         ],
+        identity=replace(identity or Identity(), sizes=sizes),
     )
+
+
+def rank_models(records: Sequence[Record]) -> list[Summary]:
+    """The summaries of the first measure at the largest training size and vocabulary, best first."""
+    if not records:
+        return []
+    grid = make_grids(records)[0]
+    point = list(grid.places)[-1]
+    measured = [summary for name in grid.names if (summary := grid.cells.get((name, point)))]
+    sign = -1 if find_measure(grid.measure).larger_is_better else 1
+    return sorted((one for one in measured if one.mean is not None), key=lambda one: sign * (one.mean or 0.0))
+
+
+def comparison_verdict(records: Sequence[Record]) -> str:
+    """The best model, its interval, and whether it is better than the next one, in one sentence."""
+    ranked = rank_models(records)
+    if not ranked:
+        return "Nothing was measured."
+    best = ranked[0]
+    low, high = best.interval or _interval_of_documents(records, best) or (None, None)
+    interval = "" if low is None else f" (95 % interval {low:.4f} to {high:.4f})"
+    found = f"{best.contender} is best: {best.measure} {best.mean:.4f}{interval}"
+    test = _test_of_best(records, ranked)
+    if test is None:
+        return f"{found}."
+    apart = abs((best.mean or 0.0) - (ranked[1].mean or 0.0))
+    return f"{found}, {apart:.4f} from {ranked[1].contender}; {_describe_test(test)}."
+
+
+def _describe_test(test: PairwiseTest) -> str:
+    """Whether a difference is significant, in words."""
+    if test.tested is not None:
+        verdict = "significant" if test.tested.significant() else "not significant"
+        return f"the difference is {verdict} (p {test.tested.p:.2g})"
+    few = f"whether the methods differ cannot be tested with {count_noun(test.splits, 'split')}"
+    if test.documents is None:
+        return few
+    verdict = "differ" if test.documents.significant() else "cannot be told apart"
+    return f"on these documents the two {verdict} (McNemar's p {test.documents.p:.2g}), and {few}"
+
+
+def _test_of_best(records: Sequence[Record], ranked: Sequence[Summary]) -> PairwiseTest | None:
+    """The test of the two best models, at the same place; None if there is one model."""
+    pair = {summary.contender for summary in ranked[:2]}
+    place = (ranked[0].train_size, ranked[0].terms)
+    tests = every_pair([record for record in records if record.contender in pair]) if len(pair) == 2 else []
+    return next((test for test in tests if test.place == place), None)
+
+
+def _interval_of_documents(records: Sequence[Record], best: Summary) -> tuple[float, float] | None:
+    """Wilson's interval of the accuracy on the documents of a single split; None for other measures."""
+    place = (best.contender, best.measure, best.train_size, best.terms)
+    own = [one for one in records if (one.contender, one.measure, one.train_size, one.terms) == place]
+    if best.measure != "accuracy" or len(own) != 1 or not own[0].right:
+        return None
+    return wilson_interval(int(own[0].right_documents().sum()), own[0].n_test)
+
+
+def summary_tiles(records: Sequence[Record]) -> str:
+    """The best model and its distance from the next, and what was compared, in five figures."""
+    ranked = rank_models(records)
+    figures = [(f"{one.measure} of {one.contender}", f"{one.mean:.4f}") for one in ranked[:2]]
+    test = _test_of_best(records, ranked)
+    if test is not None and (test.tested or test.documents) is not None:
+        how = "the corrected resampled t-test" if test.tested is not None else "McNemar's exact test"
+        p = (test.tested or test.documents).p  # type: ignore[union-attr]
+        figures.append((f"p of their difference, by {how}", f"{p:.2g}"))
+    models = len({record.contender for record in records})
+    figures += [("models", f"{models:,}"), ("splits", f"{len({record.split for record in records}):,}")]
+    return html.tiles(figures)
 
 
 def interval_figures(records: Sequence[Record]) -> str:
@@ -80,7 +163,7 @@ def pair_tables(records: Sequence[Record]) -> str:
         return ""
     where = place_names(test.place for test in tests)
     note = (
-        f"{escape(tests[0].measure)} of the row minus that of the column, best first. In bold: "
+        f"Of the row minus that of the column: {escape(tests[0].measure)}, best first. In bold: "
         "significant at .05 after Holm's correction for the number of pairs; in brackets the p before that, by the "
         f"corrected resampled t-test. It needs at least {FEWEST_SPLITS} splits."
     )
@@ -99,7 +182,7 @@ def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
         (test.first, test.second): pair_cell(test, p) for test, p in zip(tests, holm(p_values), strict=True)
     }  # fmt: skip
     rows = [(escape(name), *(cells.get((name, other), "") for other in names[1:])) for name in names[:-1]]
-    return html.table(("", *map(escape, names[1:])), rows, label="Every pair of models")
+    return html.plain_table(("", *map(escape, names[1:])), rows, label="Every pair of models")
 
 
 def pair_cell(test: PairwiseTest, adjusted: float) -> str:
@@ -125,7 +208,8 @@ def result_table(grid: Grid) -> str:
     ]
     head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
     note = html.page_note(f"{SPREAD}.") if grid.has_spread else ""
-    return f"<h3>{escape(grid.measure)}</h3>{note}" + html.table(head, rows, label=f"{grid.measure} of the models")
+    shown = note + html.table(head, rows, label=f"{grid.measure} of the models")
+    return html.headed(grid.measure, shown)
 
 
 def difference_table(records: Sequence[Record], against: str | None = None) -> str:
@@ -134,19 +218,18 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
     if not tests:
         return ""
     where = place_names(test.place for test in tests)
-    rows = [
-        (
-            escape(test.first),
-            escape(where[test.place]),
-            str(test.outcome),
-            "–" if test.paired is None else f"{test.paired.difference:+.4f}",
-            "–" if test.paired is None else f"{test.paired.p:.2g}",
-            "–" if test.corrected is None else f"{test.corrected.p:.2g}",
-            "–" if test.documents is None else f"{test.documents.p:.2g}",
-            escape(test.verdict),
-        )
-        for test in tests
-    ]
+    columns = {
+        "model": [escape(test.first) for test in tests],
+        "where": [escape(where[test.place]) for test in tests],
+        "splits won/tied/lost": [str(test.outcome) if test.splits > 1 else "" for test in tests],
+        "difference": [_difference(test) for test in tests],
+        "paired p": [_p_value(test.paired) for test in tests],
+        "corrected p": [_p_value(test.corrected) for test in tests],
+        "McNemar p": [_p_value(test.documents) for test in tests],
+        "verdict": [escape(test.verdict) for test in tests],
+    }
+    filled = [name for name, cells in columns.items() if any(cells)]
+    rows = list(zip(*(columns[name] for name in filled), strict=True))
     note = (
         f"Against {escape(tests[0].second)}, by {escape(tests[0].measure)}, on the same splits. "
         "The plain paired test assumes independent splits, which they are not; the verdict uses the corrected "
@@ -154,10 +237,19 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
         "on documents, whether all labels of each are right; it tests whether these trained models differ, not whether "
         "the methods would with other training documents."
     )
-    head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
     return html.page_note(note) + html.table(
-        head, rows, kind="pairwise_tests", label="Differences and their significance"
+        filled, rows, kind="differences", label="Differences and their significance"
     )
+
+
+def _difference(test: PairwiseTest) -> str:
+    """The mean difference over the splits or, of one split, that of the documents that are right."""
+    shown = test.paired or test.documents
+    return "" if shown is None else f"{shown.difference:+.4f}"
+
+
+def _p_value(test: Test | None) -> str:
+    return "" if test is None else f"{test.p:.2g}"
 
 
 def record_curves(records: Sequence[Record]) -> str:

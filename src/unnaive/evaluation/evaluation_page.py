@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.base.errors import count_noun
+from unnaive.evaluation.calibration_measures import FEWEST
 from unnaive.evaluation.comparison_page import record_curves
+from unnaive.evaluation.confusion_page import LARGEST_DRAWN, confusion_section
+from unnaive.evaluation.document_table import choose_documents, document_section, shown_cells
 from unnaive.evaluation.evaluate import Evaluation
 from unnaive.evaluation.evaluation_report import (
     ABSTENTION,
@@ -23,6 +23,7 @@ from unnaive.evaluation.evaluation_report import (
     coverage_notes,
     coverage_rows,
     describe_interval,
+    evaluation_verdict,
     worst_of_largest,
 )
 from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
@@ -31,12 +32,11 @@ from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.mistakes import Mistake
 from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.evaluation.results import Record
 from unnaive.learning.explanation import Explanation
 
-LARGEST_MATRIX = 30  # classes; for more, confused classes are placed next to each other, and the worst come first
 CLASSES_SHOWN = 30
-LARGEST_DRAWN = 1000  # classes; of more there is no matrix, and the others are not listed
 
 
 def evaluation_page(
@@ -46,48 +46,77 @@ def evaluation_page(
     mistakes: int = 8,
     terms: int = 10,
     records: Sequence[Record] = (),
+    identity: Identity | None = None,
 ) -> str:
     """The page of an evaluation; `records` of a comparison add learning and vocabulary curves."""
     sizes = html.describe_sizes(len(evaluation), len(evaluation.classes), evaluation.n_terms)
+    known = replace(identity or Identity(), model=evaluation.model, sizes=sizes)
+    documents = choose_documents(evaluation)
     return html.page(
         title or f"{short_name(evaluation.name)}: evaluation",
-        f"{evaluation.model}; {sizes}",
+        evaluation_verdict(evaluation),
         [
-            html.Section("Summary", measure_tiles(evaluation)),
+            html.Section("Summary", summary_section(evaluation)),
             html.Section("Classes", class_table(evaluation)),
-            html.Section("Confusion", confusion_section(evaluation)),
+            html.Section("Confusion", confusion_section(evaluation, shown_cells(documents))),
+            html.Section("Documents", document_section(evaluation, documents)),
             html.Section("Precision, recall and calibration", curve_figures(evaluation)),
             html.Section("Rejecting uncertain documents", abstention_section(evaluation)),
             html.Section("Learning and vocabulary", record_curves(records)),
             html.Section("Strongest terms of each class", term_lists(evaluation, terms)),
             html.Section("Most confident mistakes", mistake_list(evaluation, mistakes)),
         ],
+        identity=known,
     )
 
 
-def measure_tiles(evaluation: Evaluation) -> str:
-    """The measures as tiles, and their meanings."""
-    values = [(name, f"{value:.3f}") for name, value in evaluation.measures.items()]
-    speed = f"{len(evaluation) / max(evaluation.seconds, 1e-9):,.0f}"
-    shown = html.tiles([*values, ("documents per second", speed)])
-    unknown = ""
+def summary_section(evaluation: Evaluation) -> str:
+    """Five figures, what must be known of the data, and all measures with their meanings."""
+    notes = []
     if evaluation.unknown:
         named = ", ".join(evaluation.unknown[:5]) + (", …" if len(evaluation.unknown) > 5 else "")
-        unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
+        notes.append(f"The model has never seen {named}: those labels count as missed.")
     if evaluation.drift is not None and evaluation.drift.differs:
-        sentence = evaluation.drift.sentence()
-        unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
+        notes.append(f"{_capital(evaluation.drift.sentence())}.")
     if evaluation.absent:
-        sentence = absent_note(evaluation.absent)
-        unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
-    interval = describe_interval(evaluation.accuracy_interval)
-    unknown += html.page_note(f"The 95 % interval of the accuracy on new documents like these is {interval}.")
-    meanings = (
-        f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
-        f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"
-        for name in evaluation.measures
-    )
-    return shown + unknown + html.collapsible("What the measures mean", html.bullets(meanings))
+        notes.append(f"{_capital(absent_note(evaluation.absent))}.")
+    shown = html.tiles(headline_figures(evaluation)) + "".join(html.page_note(escape(note)) for note in notes)
+    return shown + html.collapsible("All measures and what they mean", measure_table(evaluation))
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def headline_figures(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """(name, value) of the five figures that a reader needs first; fewer if the model gives no probabilities."""
+    measures, tally = evaluation.measures, evaluation.tally
+    low, high = evaluation.accuracy_interval
+    interval = f"95\N{NO-BREAK SPACE}% interval {100 * low:.1f} to {100 * high:.1f}\N{NO-BREAK SPACE}%"
+    right = "accuracy" if evaluation.exclusive else "documents with all labels right"
+    figures = [(f"{right}; {interval}", f"{100 * tally.exact / max(tally.n, 1):.1f} %")]
+    named = [("micro-f1", "micro F1")] * (not evaluation.exclusive)
+    named += [("macro-f1", "macro F1, the mean over the classes")]
+    figures += [(words, f"{measures[name]:.3f}") for name, words in named if name in measures]
+    with_documents = [row for row in class_rows(evaluation) if row[4]]
+    if len(with_documents) > 1:
+        name, _, _, f1, size = min(with_documents, key=lambda row: row[3])
+        figures.append((f"lowest F1: {name}, {count_noun(size, 'document')}", f"{f1:.3f}"))
+    if "ece" in measures:
+        figures.append(("calibration error: probabilities are off by this much on average", f"{measures['ece']:.3f}"))
+    figures.append(("documents", f"{len(evaluation):,}"))
+    return figures[:5]
+
+
+def measure_table(evaluation: Evaluation) -> str:
+    """All measures, the interval of the accuracy, and what they mean."""
+    rows = []
+    for name, value in evaluation.measures.items():
+        measure = find_measure(name)
+        about = f"{measure.about}{'' if measure.larger_is_better else ' (smaller is better)'}"
+        interval = describe_interval(evaluation.accuracy_interval) if name == "accuracy" else ""
+        rows.append((escape(name), f"{value:.4f}", interval, escape(about)))
+    return html.table(("measure", "value", "95 % interval", "meaning"), rows, kind="measures", label="All measures")
 
 
 def class_table(evaluation: Evaluation) -> str:
@@ -97,7 +126,7 @@ def class_table(evaluation: Evaluation) -> str:
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
     rows = [
         (
-            html.breakable(name),
+            f"<bdi>{html.breakable(name)}</bdi>",
             html.bar(f1, f"F1 of {name}: {f1:.3f}"),
             f"{f1:.3f}",
             f"{precision:.3f}",
@@ -109,113 +138,7 @@ def class_table(evaluation: Evaluation) -> str:
     note = html.page_note("Worst F1 first.") if many else ""
     if len(evaluation.classes) > LARGEST_DRAWN:
         note = html.page_note(f"The {LARGEST_DRAWN} classes with most documents, worst F1 first.")
-    first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
-    rest = rows[CLASSES_SHOWN:]
-    return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
-
-
-def confusion_section(evaluation: Evaluation) -> str:
-    """The confusion matrix of single-label data, if it is not too large, and the most confused pairs."""
-    pairs = [(escape(true), escape(predicted), f"{n:,}") for true, predicted, n in evaluation.confused_pairs()]
-    if not evaluation.exclusive:
-        note = "Documents are multilabel, so there is no confusion matrix; missed and wrong decisions by class:"
-        tally = evaluation.tally
-        order = (tally.fp + tally.fn).argsort()[::-1][:15]
-        rows = [
-            (escape(evaluation.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order
-        ]
-        head = ("class", "wrongly given", "missed", "right")
-        return html.page_note(note) + html.table(head, rows, label="Wrong and missed decisions by class")
-    pair_table = (
-        html.table(("true class", "class given", "documents"), pairs, kind="pairs", label="Pairs confused most")
-        if pairs
-        else ""
-    )
-    if len(evaluation.classes) > LARGEST_DRAWN:
-        return pair_table
-    if len(evaluation.classes) > LARGEST_MATRIX:
-        return pair_table + large_confusion_matrix(evaluation)
-    most = html.headed("Confused most", pair_table) if pair_table else ""
-    return html.side_by_side(f"<div>{confusion_matrix(evaluation)}</div>", most)
-
-
-def confusion_matrix(evaluation: Evaluation) -> str:
-    """Rows are true classes, columns are predicted classes; the shade is the share of the row."""
-    sums = evaluation.confusion.sum(axis=1)
-    head = ("true ↓ predicted →", *(f"<span>{escape(name)}</span>" for name in evaluation.classes))
-    rows = []
-    for i, name in enumerate(evaluation.classes):
-        cells = [escape(name)]
-        for j, predicted in enumerate(evaluation.classes):
-            n = int(evaluation.confusion[i, j])
-            share = n / max(int(sums[i]), 1)
-            words = escape(
-                f"{n} of {count_noun(int(sums[i]), 'document')} of {name} predicted as {predicted}", quote=True
-            )
-            kind = ' class="right"' if i == j else ""
-            cells.append(
-                f'<td{kind} title="{words}" style="background:color-mix(in srgb,var(--mark-for) {60 * share:.0f}%,'
-                f'transparent)">{n or ""}</td>'
-            )
-        rows.append(cells)
-    note = html.page_note("Numbers of documents; the shade is the share of the row. Right predictions are outlined.")
-    return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
-
-
-def large_confusion_matrix(evaluation: Evaluation) -> str:
-    """All classes as small cells, confused classes next to each other; a checkbox enlarges them."""
-    order = cluster_classes(evaluation.confusion)
-    names = [evaluation.classes[c] for c in order]
-    table = evaluation.confusion[np.ix_(order, order)]
-    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    n, margin = len(names), 14
-    parts = []
-    for row, column in zip(*np.nonzero(table), strict=True):
-        words = escape(
-            f"{table[row, column]} of {count_noun(int(table[row].sum()), 'document')} of {names[row]} predicted as "
-            f"{names[column]}"
-        )
-        kind = "right" if row == column else "wrong"
-        parts.append(
-            f'<rect class="{kind}" x="{margin + column}" y="{margin + row}" width="1" height="1" '
-            f'fill-opacity="{0.25 + 0.75 * shares[row, column]:.2f}"><title>{words}</title></rect>'
-        )
-    for index, name in enumerate(names):
-        short = escape(name if len(name) <= 26 else name[:25] + "…")
-        parts.append(f'<text x="{margin - 0.3}" y="{margin + index + 0.75}" text-anchor="end">{short}</text>')
-        parts.append(
-            f'<text transform="translate({margin + index + 0.75} {margin - 0.3}) rotate(-90)" text-anchor="start">'
-            f"{short}</text>"
-        )
-    side = margin + n
-    svg = (
-        f'<svg role="img" aria-label="Confusion matrix of {n} classes" viewBox="0 0 {side} {side}" font-size="0.85">'
-        f'<rect class="frame" x="{margin}" y="{margin}" width="{n}" height="{n}"/>{"".join(parts)}</svg>'
-    )
-    note = (
-        "Rows are true classes, columns are predicted classes; the shade is the share of the row. Classes that "
-        "are confused are next to each other; orange is wrong. Hover over a cell for its numbers."
-    )
-    switch = '<label class="zoom"><input type="checkbox"> large</label>'
-    matrix = html.scrolling(svg, "Confusion matrix")
-    return f'<h3>All classes</h3>{html.page_note(note)}<div class="zoomable">{switch}{matrix}</div>'
-
-
-def cluster_classes(confusion: NDArray[Any]) -> list[int]:
-    """Order the classes such that confused classes are next to each other.
-
-    The distance is 1 minus the mean share of documents of one predicted as the other, with average linkage.
-
-    >>> cluster_classes(np.array([[5, 0, 4], [0, 9, 0], [3, 0, 6]]))
-    [1, 0, 2]
-    """
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    distance = 1 - (shares + shares.T) / 2
-    np.fill_diagonal(distance, 0)
-    return [int(c) for c in leaves_list(linkage(squareform(distance, checks=False), "average"))]
+    return note + html.table(head, rows, kind="bars", label="Measures by class", first=CLASSES_SHOWN)
 
 
 def curve_figures(evaluation: Evaluation) -> str:
@@ -230,7 +153,8 @@ def curve_figures(evaluation: Evaluation) -> str:
             rankings,
             title="Precision and recall",
             alt=f"Precision against recall; breakeven points: {points}",
-            caption="Markers and legend: the breakeven point, where precision equals recall (dotted line).",
+            caption="Markers and legend: the breakeven point, where precision equals recall (dotted line). "
+            + plots.describe_crop(rankings),
         )
     ]
     reliability = evaluation.calibration()
@@ -242,9 +166,10 @@ def curve_figures(evaluation: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Observed share against predicted probability; calibration error: {errors}",
-                caption=f"{_chance_sentence(evaluation)}Each dot shows its number of predictions. Below the dotted "
-                "line the classifier is overconfident. A model that counts redundant terms twice, as "
-                "naive Bayes does, is overconfident; calibration corrects this.",
+                caption=f"{_chance_sentence(evaluation)}A dot is the share that is right among at least "
+                f"{FEWEST} predictions of about this probability, with its 95 % interval; larger dots are more "
+                "predictions. Below the dotted line the classifier is overconfident, as naive Bayes is, which counts "
+                "redundant terms twice; calibration corrects this.",
             )
         )
     return html.figures(*drawn)
@@ -309,7 +234,7 @@ def _columns(parts: Sequence[str]) -> str:
 def _term_list(label: str, terms: Sequence[tuple[str, float]]) -> str:
     largest = max(value for _, value in terms)
     rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in terms]
-    return html.headed(label, html.table(("term", "", "adds"), rows, kind="bars", label=label))
+    return html.headed(label, html.plain_table(("term", "", "adds"), rows, kind="bars", label=label))
 
 
 def mistake_list(evaluation: Evaluation, limit: int) -> str:
@@ -330,7 +255,7 @@ def mistake_article(evaluation: Evaluation, mistake: Mistake, why: Explanation |
     verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
     true = ", ".join(mistake.true) or "no class"
     predicted = ", ".join(mistake.given) or "no class"
-    head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
+    head = f"<h3><bdi>{escape(verdict)}</bdi>, {escape(sure)}; true: <bdi>{escape(true)}</bdi></h3>"
     about = f'<p class="faint">{escape(name)}; predicted {escape(predicted)}</p>'
     text = mark_evidence(why) if why is not None else escape(evaluation.text(mistake.row)[:TEXT_SHOWN])
-    return f'<article>{head}{about}<p class="text">{text}</p></article>'
+    return f'<article>{head}{about}<p class="text" dir="auto">{text}</p></article>'

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ import numpy as np
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.evaluation.training_drift import TrainingDrift
 from unnaive.io.endings import REPORTS, choose_ending
 from unnaive.learning.conformal import describe_sets
@@ -63,6 +64,22 @@ def worst_of_largest(evaluation: Evaluation, most: int) -> list[tuple[str, float
     return sorted(islice(class_rows(evaluation), most), key=lambda row: row[3])
 
 
+def evaluation_verdict(evaluation: Evaluation) -> str:
+    """The result in one sentence, with its interval."""
+    tally, (low, high) = evaluation.tally, evaluation.accuracy_interval
+    documents, share = count_noun(tally.n, "document"), 100 * tally.exact / max(tally.n, 1)
+    interval = f"between {100 * low:.1f} and {100 * high:.1f} % (95 % interval)"
+    if evaluation.exclusive:
+        return (
+            f"The label is right for {tally.exact:,} of {documents}: an accuracy of {share:.1f} %; on new documents "
+            f"like these it is {interval}."
+        )
+    return (
+        f"Micro F1 is {evaluation.measure('micro-f1'):.3f}; all labels are right for {tally.exact:,} of {documents}, "
+        f"{share:.1f} %, and on new documents like these for {interval}."
+    )
+
+
 def _sizes(evaluation: Evaluation) -> str:
     documents, classes = len(evaluation), len(evaluation.classes)
     return f"{count_noun(documents, 'document')}, {count_noun(classes, 'class', 'classes')}"
@@ -85,9 +102,11 @@ def as_text(evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(evaluation: Evaluation) -> str:
-    """The measures and the classes as Markdown tables."""
-    head = f"# {evaluation.name}\n\n{evaluation.model}; {_sizes(evaluation)}."
+def as_markdown(evaluation: Evaluation, *, identity: Identity | None = None) -> str:
+    """The verdict, what was evaluated, the measures and the classes as Markdown."""
+    known = replace(identity or Identity(), model=evaluation.model, sizes=_sizes(evaluation))
+    about = "\n".join(f"- {what}: {value}" for what, value in known.rows())
+    head = f"# {evaluation.name}\n\n{evaluation_verdict(evaluation)}\n\n{about}"
     intervals = {"accuracy": describe_interval(evaluation.accuracy_interval)}
     measured = [(name, f"{value:.4f}", intervals.get(name, "")) for name, value in evaluation.measures.items()]
     measures = _markdown(("measure", "value", "95 % interval"), measured)

@@ -9,20 +9,33 @@ import numpy as np
 
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.reports import html_page as html
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.learning.explanation import Explanation
 
 BARS_SHOWN = 30
+LEAST_NAMED = 0.1  # of the strongest term's evidence, for a term in the verdict
 TEXT_SHOWN = 700  # characters shown of a misclassified document
 
 
-def explanation_page(why: Explanation) -> str:
+def explanation_page(why: Explanation, *, identity: Identity | None = None) -> str:
     """One document: its text with the evidence marked, and the contribution of each term as a bar."""
-    text = f'{html.evidence_legend()}<article><p class="text">{mark_evidence(why)}</p></article>'
+    text = f'{html.evidence_legend()}<article><p class="text" dir="auto">{mark_evidence(why)}</p></article>'
     return html.page(
         f"{why.label}: why",
-        why.title,
+        explanation_verdict(why),
         [html.Section("The text", text), html.Section("Contribution of each term", evidence_bars(why))],
+        identity=identity,
     )
+
+
+def explanation_verdict(why: Explanation) -> str:
+    """The class, and the terms that count most for it, in one sentence."""
+    strongest = why.strongest(1)[:3]
+    terms = [f"“{item.term}”" for item in strongest if item.value >= LEAST_NAMED * strongest[0].value]
+    if not terms:
+        return f"{why.title}. No term counts for it."
+    named = terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} and {terms[-1]}"
+    return f"{why.title}. {named} {'counts' if len(terms) == 1 else 'count'} most for it."
 
 
 def evidence_bars(why: Explanation) -> str:
@@ -44,7 +57,7 @@ def evidence_bars(why: Explanation) -> str:
     if not why.evidence:
         more = html.page_note("The model knows none of its terms.")
     head = ("term", "against", "for", "adds")
-    return html.table(head, rows, kind="explained", label="Contribution of each term") + more
+    return html.plain_table(head, rows, kind="explained", label="Contribution of each term") + more
 
 
 def mark_evidence(why: Explanation) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import floor, isfinite, log10
 from typing import Any
 
+from unnaive.base.palette import LIGHT
 from unnaive.base.types import Label
 
 SHOWN = 10  # maximum number of terms for, and of terms against
@@ -165,7 +166,7 @@ class Explanation:
     def _paired(self) -> list[tuple[str, str, str, str]]:
         """Rows of the table: value and term for, value and term against, including the base."""
         sides = []
-        for sign, colour in ((1, "green"), (-1, "red")):
+        for sign, colour in ((1, LIGHT["for"]), (-1, LIGHT["against"])):
             side = [(item.value, _escaped(_times(item))) for item in self.strongest(sign)]
             if self.base * sign > 0 and isfinite(self.base):
                 side.append((self.base, f"[italic]{self.base_name}[/]"))
@@ -231,8 +232,8 @@ def _style(share: float) -> str:
     """A terminal style for evidence from −1 to 1."""
     if abs(share) < 0.02:
         return ""
-    colour = "green" if share > 0 else "red"
-    return f"bold black on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
+    colour, ink = (LIGHT["for"], "white") if share > 0 else (LIGHT["against"], "black")
+    return f"bold {ink} on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
 
 
 def _escape(text: str) -> str:
@@ -244,8 +245,9 @@ def _escape(text: str) -> str:
 def _mark(stretch: str, share: float) -> str:
     if abs(share) < 0.02:
         return _escape(stretch)
-    colour = "46,160,67" if share > 0 else "218,54,51"
-    return f"<span style='background:rgba({colour},{0.15 + 0.6 * abs(share):.2f})'>{_escape(stretch)}</span>"
+    colour, line = (LIGHT["for"], "solid") if share > 0 else (LIGHT["against"], "dashed")
+    shade = f"background:{colour}{round(255 * (0.15 + 0.45 * abs(share))):02x}"  # with an opacity
+    return f"<span style='{shade};border-bottom:2px {line} {colour}'>{_escape(stretch)}</span>"
 
 
 def _escaped(term: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from unnaive.evaluation.grids import fitting
 from unnaive.evaluation.reports import html_page as html
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.papers.claims import CLAIM_FAILS, CLAIM_HOLDS, CLAIM_PARTLY
 from unnaive.papers.comparison import (
     SYMBOLS,
@@ -242,7 +243,9 @@ def _markdown_table(comparison: TableComparison) -> str:
     return "\n".join([head, "", _markdown_grid(grid), "", *notes])
 
 
-def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
+def as_html(
+    paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun, *, identity: Identity | None = None
+) -> str:
     """The tables of a paper, ours and theirs, with a summary of the marks."""
     about = f"{paper.source}. Seed {run.seed}." + (f" {QUICK}" if run.quick else "")
     tables = [
@@ -252,7 +255,12 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun)
     notes = _html_notes([*paper.notes, *paper.data, *(f"Not available: {text}" for text in paper.missing)])
     summary = html.Section("Summary", _html_summary(comparisons) + notes)
     claims = html.Section("Claims", _html_claims(paper, comparisons))
-    return html.page(f"{paper.title}: theirs and ours", about, [claims, summary, *tables])
+    return html.page(
+        f"{paper.title}: theirs and ours",
+        f"{claims_line(paper, comparisons)}. {about}",
+        [claims, summary, *tables],
+        identity=identity,
+    )
 
 
 def _html_claims(paper: Paper, comparisons: Sequence[TableComparison]) -> str:

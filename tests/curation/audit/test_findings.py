@@ -365,7 +365,7 @@ def test_renaming_in_a_circle_is_refused():
 def test_the_page_escapes_what_comes_from_data():
     result = look(["<script>alert(1)</script> " + SPORT] * 2, ["<b>x</b>", "<b>x</b>"])
     page = audit_page(result)
-    assert "<script>" not in page
+    assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
     assert "&lt;b&gt;x" in page
 

@@ -22,6 +22,7 @@ from unnaive.apps.cli.repeated_options import refuse_repeated
 from unnaive.apps.cli.unknown_options import unknown_option
 from unnaive.apps.common.given_options import Options, with_settings
 from unnaive.apps.common.options_file import expand_options
+from unnaive.apps.common.report_identity import remember_command
 from unnaive.apps.common.screen import note, set_quiet
 from unnaive.apps.common.shared_options import Quiet, with_jobs, with_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
@@ -228,6 +229,7 @@ def exit_code(arguments: list[str]) -> int:
     Errors and warnings are printed as one sentence on stderr.
     """
     set_quiet(False)
+    remember_command(arguments)
     threads = os.environ.get(THREADS)
     try:
         with warnings.catch_warnings():

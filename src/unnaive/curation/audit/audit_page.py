@@ -2,39 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from math import ceil
 
+from unnaive.base.errors import count_noun
+from unnaive.curation.audit.accepting import FILE, accept_box, saving_part
 from unnaive.curation.audit.audit import Audit
-from unnaive.curation.audit.findings import KINDS, Finding, count_kinds
+from unnaive.curation.audit.findings import KINDS, LOOK, Finding, count_kinds
 from unnaive.evaluation.drift import Drift
 from unnaive.evaluation.reports import html_page as html
+from unnaive.evaluation.reports.identity import Identity
 
-SHOWN = 100  # findings of a kind on the page; the CSV has all
+SHOWN = 200  # findings of a kind on the page; the CSV has all
 LONGER = 2  # times as many doubted labels as are estimated to be wrong, from which the page says what that may mean
-OPEN = 20  # findings shown immediately; the others are collapsed
+OPEN = 20  # findings shown until the others are asked for
+TILES = 5
+CLEAN = f"unnaive clean DATA {FILE} -o FIXED.csv"
 
 
-def audit_page(audit: Audit) -> str:
-    """The HTML document of an audit."""
+def audit_page(audit: Audit, *, identity: Identity | None = None, command: str = CLEAN) -> str:
+    """The HTML document of an audit; `command` is what to run with the file of accepted findings."""
     sizes = html.describe_sizes(audit.n_docs, audit.n_classes, audit.n_terms)
     kinds = count_kinds(audit.findings)
     sections = [html.Section("Summary", summary_section(audit, kinds))]
     if audit.drift is not None:
         sections.append(html.Section("Drift", drift_section(audit.drift)))
+    shown: list[Finding] = []
+    others: list[Finding] = []
     for kind in kinds:
         findings = [finding for finding in audit.findings if finding.kind == kind]
-        sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings)))
-    return html.page(f"{audit.name}: audit", sizes, sections)
+        sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings, len(shown))))
+        shown += findings[:SHOWN]
+        others += findings[SHOWN:]
+    saving = saving_part(shown, others, command)
+    known = replace(identity or Identity(), sizes=sizes)
+    return html.page(f"{audit.name}: audit", audit_verdict(audit), sections, identity=known, below=saving)
+
+
+def audit_verdict(audit: Audit) -> str:
+    """The estimate of wrong labels with its upper end, and the number of findings, in one sentence."""
+    kinds = count_kinds(audit.findings)
+    found = f"{count_noun(len(audit.findings), 'finding')} of {count_noun(len(kinds), 'kind')}"
+    if not kinds:
+        return f"Nothing was found in {count_noun(audit.n_docs, 'document')}."
+    if audit.errors is None:
+        return f"{found} in {count_noun(audit.n_docs, 'document')}."
+    number, share = audit.errors.number, 100 * audit.errors.number / max(audit.n_docs, 1)
+    return (
+        f"About {number:,.0f} of {audit.n_docs:,} labels ({share:.1f} %) are probably wrong, at most "
+        f"{ceil(audit.errors.high):,} (95 % interval); {found}."
+    )
 
 
 def summary_section(audit: Audit, kinds: dict[str, int]) -> str:
-    """Tiles with the number of findings of each kind, the estimated number of wrong labels, and the notes."""
-    tiles = html.tiles((KINDS[kind].title, f"{n:,}") for kind, n in kinds.items())
+    """Tiles with the number of findings of the most frequent kinds, the estimated number of wrong labels, and notes."""
+    most = sorted(kinds, key=lambda kind: (kind != "label-error", -kinds[kind]))[:TILES]
+    tiles = html.tiles((KINDS[kind].title, f"{kinds[kind]:,}") for kind in most) if kinds else ""
+    rest = [f"{KINDS[kind].title.lower()} {n:,}" for kind, n in kinds.items() if kind not in most]
     sentences = [*audit.notes]
-    if not kinds:
-        sentences.insert(0, "Nothing was found.")
+    if rest:
+        sentences.insert(0, f"also {', '.join(rest)}")
     if audit.errors is not None:
         sentences.insert(0, error_sentence(audit))
     return tiles + "".join(f"<p>{escape(_capital(sentence))}</p>" for sentence in sentences)
@@ -72,32 +101,41 @@ def _capital(sentence: str) -> str:
     return _capital_start(sentence) + ("" if sentence.endswith(".") else ".")
 
 
-def kind_section(kind: str, findings: Sequence[Finding]) -> str:
-    """The findings of a kind as a table, sorted by descending score."""
-    shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
+def kind_section(kind: str, findings: Sequence[Finding], first_line: int = 0) -> str:
+    """The findings of a kind as a table, sorted by descending score; `first_line` numbers the first one's box."""
     note = html.page_note(escape(_capital(KINDS[kind].advice)))
-    more = html.collapsible(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
     left = len(findings) - SHOWN
     last = html.page_note(f"{left:,} more are in the CSV.") if left > 0 else ""
-    return note + findings_table(kind, shown) + more + last
+    return note + findings_table(kind, findings[:SHOWN], first_line) + last
 
 
-def findings_table(kind: str, findings: Iterable[Finding]) -> str:
+def findings_table(kind: str, findings: Sequence[Finding], first_line: int) -> str:
     """An HTML table with a row for each finding; empty columns are omitted."""
-    findings = list(findings)
     cells = {
         "row": [f"{finding.row:,}" if finding.row else "" for finding in findings],
         "what": [_name(finding) for finding in findings],
-        "label": [html.breakable(finding.label) for finding in findings],
-        "proposed": [html.breakable(finding.proposed) for finding in findings],
+        "label": [_label(finding.label) for finding in findings],
+        "proposed": [_label(finding.proposed) for finding in findings],
         "p(proposed)": ["" if finding.probability is None else f"{finding.probability:.2f}" for finding in findings],
         "score": [f"{finding.score:.2f}" for finding in findings],
         "why": [escape(finding.reason).replace(" %", "&nbsp;%") for finding in findings],
-        "text": [f'<td class="text">{escape(finding.text)}</td>' if finding.text else "" for finding in findings],
+        "text": [_text(finding.text) for finding in findings],
     }
     filled = [name for name, values in cells.items() if any(values)]
-    rows = zip(*(cells[name] for name in filled), strict=True)
-    return html.table(filled, list(rows), kind="findings", label=KINDS[kind].title)
+    columns, head = [cells[name] for name in filled], list(filled)
+    if any(finding.action != LOOK for finding in findings):
+        columns.insert(1, [accept_box(finding, line) for line, finding in enumerate(findings, first_line)])
+        head.insert(1, '<th scope="col" class="accept">accept</th>')
+    rows = list(zip(*columns, strict=True))
+    return html.table(head, rows, kind="findings", label=KINDS[kind].title, first=OPEN)
+
+
+def _label(name: str) -> str:
+    return f"<bdi>{html.breakable(name)}</bdi>" if name else ""
+
+
+def _text(text: str) -> str:
+    return f'<td class="text" dir="auto">{escape(text)}</td>' if text else ""
 
 
 def _name(finding: Finding) -> str:

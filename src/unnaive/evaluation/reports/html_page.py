@@ -1,10 +1,14 @@
-"""One self-contained HTML page: no network, no scripts, light and dark, narrow and wide, for screen and print.
+"""One self-contained HTML page: no network, light and dark, narrow and wide, for screen and print.
 
-The helpers are plain functions from values to HTML; all data goes through `escape`.
+The helpers are plain functions from values to HTML; all data goes through `escape`. The page's policy allows one
+script, report.js, by its hash: it sorts and filters tables, and a page without scripts shows the same.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,10 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import MissingExtra, count_noun
+from unnaive.base.palette import css_variables
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
 from unnaive.evaluation.results import versions
 
-STYLESHEETS = tuple(Path(__file__).with_name(name) for name in ("palette.css", "page.css"))
+HERE = Path(__file__).parent
+STYLESHEETS = (HERE / "shared.css", HERE / "page.css")
+SCRIPT = HERE / "report.js"
+STACKED = ("findings", "documents")
+FILTERED = 12  # rows from which a table can be filtered
 
 
 @dataclass(frozen=True)
@@ -32,24 +42,57 @@ class Section:
         return "".join(letter if letter.isalnum() else "-" for letter in self.title.lower())
 
 
-def page(title: str, about: str, sections: Iterable[Section]) -> str:
-    """The whole document; `about` is text, sections contain HTML."""
+def page(
+    title: str, verdict: str, sections: Iterable[Section], *, identity: Identity | None = None, below: str = ""
+) -> str:
+    """The whole document: the verdict in one sentence, the identity, the sections and what is `below` them, as HTML."""
     shown = [section for section in sections if section.content]
     links = " ".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in shown)
     body = "".join(
         f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.content}</section>'
         for section in shown
     )
-    style = "".join(path.read_text(encoding="utf-8") for path in STYLESHEETS)
+    style = css_variables() + "".join(path.read_text(encoding="utf-8") for path in STYLESHEETS)
+    script = SCRIPT.read_text(encoding="utf-8")
     programs = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(script)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body>"
-        f"<header><h1>{escape(title)}</h1><p>{escape(about)}</p><nav>{links}</nav></header>"
-        f"<main>{body}</main><footer>Made with {escape(programs)}</footer></body></html>\n"
+        f'<header><h1>{escape(title)}</h1><p class="verdict">{escape(verdict)}</p>'
+        f"{identity_list(identity or Identity())}<nav>{links}</nav></header>"
+        f"<main>{body}{below}</main><footer>Made with {escape(programs)}</footer>"
+        f"<script>{script}</script></body></html>\n"
     )
+
+
+def policy(script: str) -> str:
+    """What the browser lets a page do: run this script, and none that comes from data; load and send nothing."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def identity_list(identity: Identity) -> str:
+    """What the report is about, as a list of names and values; the whole hashes can be copied."""
+    values = {what: escape(value) for what, value in identity.rows()}
+    for what, files in (identity.files or {}).items():
+        named = (f'<span title="{escape(file.sha256, quote=True)}">{breakable(str(file))}</span>' for file in files)
+        values[what] = ", ".join(named)
+    if identity.command:
+        values["command"] = f"<code>{escape(identity.command)}</code>"
+    rows = "".join(f"<div><dt>{escape(what)}</dt><dd>{value}</dd></div>" for what, value in values.items())
+    return f'<dl class="identity">{rows}</dl>' if rows else ""
+
+
+def embedded(name: str, content: Any) -> str:
+    """Values for the script of the page, as JSON that no text of the data can end."""
+    text = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def tiles(values: Iterable[tuple[str, str]]) -> str:
@@ -61,18 +104,64 @@ def tiles(values: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", label: str = "") -> str:
-    """A table in a box that scrolls by itself on narrow pages; cells are HTML."""
-    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>' + "".join(_cell(cell) for cell in rest) + "</tr>" for first, *rest in rows
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    kind: str = "",
+    label: str = "",
+    first: int = 0,
+    marks: Sequence[str] = (),
+) -> str:
+    """A table that the page's script sorts by a column, and filters if it has many rows; cells are HTML.
+
+    Of more than `first` rows the script hides the others until it is asked for them. `marks` are attributes of rows.
+    """
+    cells = list(rows)
+    settings = f' data-first="{first}"' if 0 < first < len(cells) else ""
+    settings += " data-filter" if len(cells) >= FILTERED else ""
+    kind = f"{kind} sortable".strip() if len(cells) > 1 else kind
+    return plain_table(head, cells, kind=kind, label=label, settings=settings, marks=marks)
+
+
+def plain_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    kind: str = "",
+    label: str = "",
+    settings: str = "",
+    marks: Sequence[str] = (),
+) -> str:
+    """A table in a box that scrolls by itself on narrow pages; its rows stay in their order.
+
+    Rows of the kinds in STACKED have a text; on narrow pages their cells are below each other, with their names.
+    """
+    top = "".join(map(_head_cell, head))
+    names = [_name(cell) if kind.partition(" ")[0] in STACKED else "" for cell in head]
+    cells = [f'<th scope="row"{names[0]}>{cells[0]}</th>' + "".join(map(_cell, cells[1:], names[1:])) for cells in rows]
+    attributes = [f" {mark}" for mark in marks] or [""] * len(cells)
+    body = "".join(f"<tr{mark}>{inside}</tr>" for mark, inside in zip(attributes, cells, strict=True))
+    return scrolling(
+        f'<table class="{kind}"{settings}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>', label
     )
-    return scrolling(f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>', label)
 
 
-def _cell(content: str) -> str:
+def _head_cell(content: str) -> str:
+    """Wrap a heading in a cell, unless it is one already; an empty cell is no heading."""
+    if content.startswith("<th"):
+        return content
+    return f'<th scope="col">{content}</th>' if content else "<td></td>"
+
+
+def _cell(content: str, name: str) -> str:
     """Wrap content in a cell, unless it is one already."""
-    return content if content.startswith("<td") else f"<td>{content}</td>"
+    return content.replace("<td", f"<td{name}", 1) if content.startswith("<td") else f"<td{name}>{content}</td>"
+
+
+def _name(head: str) -> str:
+    """The attribute with the name of a column."""
+    return f' data-name="{re.sub("<[^>]*>", "", head)}"'
 
 
 def scrolling(content: str, label: str) -> str:

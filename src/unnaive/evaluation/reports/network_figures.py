@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from unnaive.base.palette import LIGHT, TINTS
 from unnaive.evaluation.reports.plots import Figure, style
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.tree_view import TreeNode, root_tree
 
-NOTE = {"fontsize": 7, "color": "#666666"}
+NOTE = {"fontsize": 7, "color": LIGHT["faint"]}
 
 
 def tree_figure(network: Network, root: int | None = None, *, note: str = "") -> Figure:
@@ -21,7 +22,7 @@ def tree_figure(network: Network, root: int | None = None, *, note: str = "") ->
         drawing = library.Figure(figsize=(max(4.0, 0.42 * leaves), 1.3 * depth + 1), layout="constrained")
         axes = drawing.subplots()
         for parent, child in network.arcs():
-            arrow = {"arrowstyle": "-|>", "color": "#888888", "shrinkA": 9, "shrinkB": 9}
+            arrow = {"arrowstyle": "-|>", "color": LIGHT["faint"], "shrinkA": 9, "shrinkB": 9}
             axes.annotate("", xy=places[child], xytext=places[parent], arrowprops=arrow)
         for drawn in top.walk():
             axes.text(*places[drawn.node], network.nodes[drawn.node], **_label(drawn, top))
@@ -35,8 +36,8 @@ def _label(drawn: TreeNode, top: TreeNode) -> dict[str, Any]:
     """The text style: features are upright and plain; hidden variables and the class are in boxes."""
     if not drawn.children and drawn is not top:
         return {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 9}
-    colour = "#ffd9a8" if drawn is top else "#dce9f7"
-    box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "#666666"}
+    colour = TINTS["orange"] if drawn is top else TINTS["blue"]
+    box = {"boxstyle": "round", "facecolor": colour, "edgecolor": LIGHT["faint"]}
     return {"ha": "center", "va": "center", "fontsize": 9, "bbox": box}
 
 

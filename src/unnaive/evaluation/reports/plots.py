@@ -1,7 +1,7 @@
 """Figures by matplotlib, for files (PNG, SVG, PDF) and inline in reports; values are only drawn here, not computed.
 
-Colours are those of Okabe and Ito, which colour-blind readers can distinguish; markers differ too, so that figures work
-in greyscale. Legends are below the axes and cover nothing. Inline figures use the page's text colour, light or dark.
+Colours are those of base/palette.py, which colour-blind readers can distinguish; markers differ too, so that figures
+work in greyscale. Legends are below the axes and cover nothing. Inline figures use the colours of the page.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveWarning
 from unnaive.base.extras import import_extra
+from unnaive.base.palette import SERIES as COLOURS
 from unnaive.base.types import Floats
 from unnaive.evaluation.abstention import AbstentionChoice, RiskCoverage
 from unnaive.evaluation.calibration_measures import Reliability
@@ -32,9 +34,9 @@ from unnaive.io.writing.output_files import open_output
 
 Figure = Any  # matplotlib.figure.Figure, whose types do not work in strict mode
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
+LONGEST_NAME, LONG_LABEL = 36, 26  # characters of a name in a figure, and of a label that gets a line of its own
 INK = "#010203"  # replaced by currentColor in pages
 STYLE = {
     "font.family": "sans-serif",
@@ -46,6 +48,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
@@ -85,11 +88,21 @@ def _look(number: int) -> dict[str, Any]:
     }
 
 
+def shorten_name(name: str) -> str:
+    """A long name without its middle, so that legends do not stick out of figures.
+
+    >>> shorten_name("svm"), shorten_name("balance_not_updated_after_cheque_or_cash_deposit")
+    ('svm', 'balance_not_update…e_or_cash_deposit')
+    """
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[1 - half :]}"
+
+
 def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = None) -> None:
     """Draw the legend below the axes, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        columns = min(columns, len(labels))
+        columns = min(columns, len(labels)) if max(map(len, labels)) <= LONG_LABEL else 1
         drawing.legend(handles, labels, loc="outside lower center", ncols=columns, title=title, title_fontsize=8)
 
 
@@ -101,7 +114,7 @@ def curves_figure(
         drawing, axes = _axes(library, title, x, y)
         for number, curve in enumerate(curves):
             mean, spread, look = np.array(curve.mean), np.array(curve.spread), _look(number)
-            axes.plot(curve.x, mean, label=curve.name, **look)
+            axes.plot(curve.x, mean, label=shorten_name(curve.name), **look)
             axes.fill_between(curve.x, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
         if logarithmic:
             _logarithmic(axes, [x for curve in curves for x in curve.x])
@@ -120,7 +133,7 @@ def intervals_figure(
             axes.errorbar(
                 [mean], [row], xerr=[[mean - low], [high - mean]], fmt="o", color=COLOURS[0], capsize=3 * bool(interval)
             )
-        axes.set_yticks(range(len(values)), [name for name, _, _ in values])
+        axes.set_yticks(range(len(values)), [shorten_name(name) for name, _, _ in values])
         axes.set(ylim=(len(values) - 0.4, -0.6))
         return drawing
 
@@ -185,7 +198,10 @@ class PrecisionRecallCurve:
 def precision_recall_figure(
     rankings: Sequence[PrecisionRecallCurve], *, title: str = "Precision and recall", ink: str = "black"
 ) -> Figure:
-    """Precision against recall as the threshold falls, with the breakeven point of each curve marked."""
+    """Precision against recall as the threshold falls, with the breakeven point of each curve marked.
+
+    The axes begin where the curves differ, see `crop_start`.
+    """
     with style(ink) as library:
         drawing, axes = _axes(library, title, "recall", "precision", size=(4.4, 4.2))
         axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
@@ -195,11 +211,33 @@ def precision_recall_figure(
             axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
             axes.plot(
                 [ranking.breakeven], [ranking.breakeven], color=look["color"], marker=look["marker"], markersize=7,
-                linestyle=look["linestyle"], label=f"{ranking.name}: {ranking.breakeven:.3f}", clip_on=False, zorder=3,
+                linestyle=look["linestyle"], clip_on=False, zorder=3,
+                label=f"{shorten_name(ranking.name)}: {ranking.breakeven:.3f}",
             )  # fmt: skip
-        axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
+        low = crop_start(rankings)
+        above = 1 + 0.02 * (1 - low)
+        axes.set(xlim=(low, above), ylim=(low, above), aspect="equal")
         _legend(drawing, axes, title="breakeven point, where precision equals recall")
         return drawing
+
+
+def crop_start(rankings: Sequence[PrecisionRecallCurve]) -> float:
+    """Where both axes begin: as far below the lowest breakeven point as that is below 1, at a multiple of .05.
+
+    Good curves run along the upper edge and differ only in the corner.
+
+    >>> good, poor = (PrecisionRecallCurve("all", np.ones(1), np.ones(1), breakeven) for breakeven in (0.93, 0.4))
+    >>> crop_start([good]), crop_start([good, poor])
+    (0.85, 0.0)
+    """
+    lowest = min((ranking.breakeven for ranking in rankings), default=0.0)
+    return min(0.9, max(0.0, floor(round(20 * (2 * lowest - 1), 6)) / 20))
+
+
+def describe_crop(rankings: Sequence[PrecisionRecallCurve]) -> str:
+    """A sentence on where the axes begin; empty if they begin at 0."""
+    low = crop_start(rankings)
+    return f"Both axes begin at {low:g}." if low else ""
 
 
 def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
@@ -211,23 +249,23 @@ def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
 
 
 def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calibration", ink: str = "black") -> Figure:
-    """Observed share against predicted probability, in bins; on the diagonal probabilities are calibrated."""
+    """Observed share against predicted probability, with intervals; on the diagonal probabilities are calibrated.
+
+    Bins with few predictions are joined with their neighbours; the calibration error is that of all bins.
+    """
     with style(ink) as library:
         drawing, axes = _axes(library, title, "predicted probability", "observed share", size=(4.4, 4.2))
         axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
         for number, (name, bins_) in enumerate(curves.items()):
-            used = bins_.count > 0
-            sizes = 12 + 90 * bins_.count[used] / max(1, bins_.count.max())
-            look = _look(number)
-            axes.plot(bins_.confidence[used], bins_.accuracy[used], **{**look, "marker": ""})
+            drawn, look = bins_.joined(), _look(number)
+            low, high = drawn.intervals().T
+            sizes = 12 + 90 * drawn.count / max(1, drawn.count.max(initial=0))
+            axes.plot(drawn.confidence, drawn.accuracy, **{**look, "marker": ""})
+            axes.vlines(drawn.confidence, low, high, color=look["color"], linewidth=1, alpha=0.7)
             axes.scatter(
-                bins_.confidence[used], bins_.accuracy[used], s=sizes, color=look["color"], marker=look["marker"],
-                zorder=3,
+                drawn.confidence, drawn.accuracy, s=sizes, color=look["color"], marker=look["marker"], zorder=3,
                 clip_on=False,
             )  # fmt: skip
-            if number == len(curves) - 1:  # only for the last curve; the numbers of two would overlap
-                for x, y, n in zip(bins_.confidence[used], bins_.accuracy[used], bins_.count[used], strict=True):
-                    axes.annotate(f"{int(n):,}", (x, y), (5, -9), textcoords="offset points", fontsize=6, color=ink)
             # one marker size in the legend
             axes.plot([], [], **look, label=f"{name}: calibration error {bins_.error:.3f}")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
@@ -368,6 +406,8 @@ def inline_svg(drawing: Figure, alt: str) -> str:
         drawing.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    for number, colour in enumerate(COLOURS, 1):
+        svg = svg.replace(colour, f"var(--series-{number})")
     mark = f"f{zlib.crc32(alt.encode()):x}"
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{mark}-\1"', svg)
     svg = re.sub(r"url\(#([^()]+)\)", rf"url(#{mark}-\1)", svg)

@@ -15,6 +15,7 @@ from unnaive.base.types import Floats
 from unnaive.evaluation.recall_threshold import RecallThreshold
 from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports import plots
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.scaleout.filter.filter_tally import BIN_WIDTH, LOWEST, FilterTally, SampledText
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.run import FilterOutcome
@@ -125,12 +126,11 @@ def probability_of(log_odds: float) -> float:
     return float(exp(-logaddexp(0.0, -log_odds)))
 
 
-def filter_page(report: FilterReport) -> str:
+def filter_page(report: FilterReport, *, identity: Identity | None = None) -> str:
     """The whole HTML page."""
     return html.page(
         f"{report.model}: what was kept",
-        f"{count_noun(report.tally.texts, 'text')} in {count_noun(len(report.outcome.shards), 'shard')}; kept are "
-        f"{report.describe_threshold()}",
+        f"{_capital(report.sentences()[0])}.",
         [
             html.Section("Summary", kept_section(report)),
             html.Section("Scores", score_section(report)),
@@ -139,6 +139,7 @@ def filter_page(report: FilterReport) -> str:
             html.Section("Barely kept", text_table(report, report.tally.barely, "Kept texts of the lowest scores")),
             html.Section("Shards", shard_table(report)),
         ],
+        identity=identity,
     )
 
 
@@ -201,7 +202,7 @@ def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -
         (
             html.breakable(f"{sampled.shard}, {sampled.row + 1:,}"),
             escape(report.describe_score(sampled.score)),
-            f'<td class="text">{escape(" ".join(sampled.text.split())[:500])}</td>',
+            f'<td class="text" dir="auto">{escape(" ".join(sampled.text.split())[:500])}</td>',
         )
         for sampled in texts
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,6 +114,7 @@ def audit(
     """
     from unnaive.apps.common.output import write_text, write_whole_table
     from unnaive.apps.common.progress_bar import Progress
+    from unnaive.apps.common.report_identity import identify
     from unnaive.curation.audit.audit_page import audit_page
     from unnaive.curation.audit.findings import COLUMNS, KINDS
     from unnaive.io.endings import written_format
@@ -148,7 +150,8 @@ def audit(
         show_audit(result.audit)
     make_output_folders([page, findings])
     if page is not None:
-        write_text(page, audit_page(result.audit))
+        about = identify({"data": source.paths, "test data": [test], "new data": [new_data]})
+        write_text(page, audit_page(result.audit, identity=about, command=clean_command(source)))
     if findings is not None:
         rows = [finding.to_dict() for finding in result.audit.findings]
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
@@ -171,6 +174,15 @@ def check_findings(audit: Audit, kinds: Sequence[str]) -> None:
     bad = [f"{counts[kind]:,} of kind {kind}" for kind in dict.fromkeys(kinds) if counts.get(kind)]
     if bad:
         raise HasFindings(f"there are findings, {' and '.join(bad)} (--fail-on)")
+
+
+def clean_command(source: DataFile) -> str:
+    """The command that applies the file of accepted findings that the page saves."""
+    from unnaive.curation.audit.accepting import FILE
+
+    columns = [word for name in source.text for word in ("--text", name)]
+    columns += ["--label", source.label] if source.label else []
+    return f"{shlex.join(['unnaive', 'clean', *source.paths, FILE, *columns])} -o FIXED.csv"
 
 
 def unfinished_work(beside: Path | None) -> Unfinished | None:

@@ -164,7 +164,7 @@ def compare(
         echo(records_as_json(results, against=rival))
     else:
         show_comparison(results, rival, records)
-    write_comparison(results, rival, report)
+    write_comparison(results, rival, report, source)
 
 
 def run_on_spark(
@@ -201,14 +201,15 @@ def parse_vocabulary_size(word: str) -> int | None:
     return int(word)
 
 
-def write_comparison(records: list[Record], rival: str, reports: Sequence[Path] | None) -> None:
-    """Write the requested reports."""
+def write_comparison(records: list[Record], rival: str, reports: Sequence[Path] | None, source: DataFile) -> None:
+    """Write the requested reports, which say what they are about."""
+    from unnaive.apps.common.report_identity import identify
     from unnaive.evaluation.comparison_page import comparison_page
     from unnaive.evaluation.grids import grids_as_markdown
     from unnaive.evaluation.summaries import records_as_json
 
     renderers = {
-        ".html": lambda: comparison_page(records, against=rival),
+        ".html": lambda: comparison_page(records, against=rival, identity=identify({"data": source.paths})),
         ".md": lambda: grids_as_markdown(records) + "\n",
         ".json": lambda: records_as_json(records, against=rival) + "\n",
     }

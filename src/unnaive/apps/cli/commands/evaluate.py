@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unnaive.evaluation.abstention import AbstentionChoice
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.out_of_scope import OutOfScope
+    from unnaive.evaluation.reports.identity import Identity
     from unnaive.io.datafiles import DataFile
     from unnaive.workflows.evaluate import EvaluationResult
 
@@ -77,6 +78,7 @@ def evaluate(
     from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.apps.common.screen import console, say_summary
+    from unnaive.evaluation.evaluation_report import as_markdown
     from unnaive.workflows.evaluate import evaluate_file
 
     check_reports(report, REPORTS)
@@ -118,13 +120,28 @@ def evaluate(
         if result.out_of_scope is not None:
             show_out_of_scope(result.out_of_scope, model)
     renderers = {
-        ".html": lambda: result.report.render("html"),
-        ".md": lambda: result.report.render("md"),
+        ".html": lambda: write_page(model, source, result),
+        ".md": lambda: as_markdown(result.report, identity=identify_evaluation(model, source, result)),
         ".json": lambda: visible_json(result.to_dict()) + "\n",
     }
     write_reports(report, renderers)
     if at_least is not None:
         check_at_least(result, measure, at_least)
+
+
+def write_page(model: Path, source: DataFile, result: EvaluationResult) -> str:
+    """The page of the evaluation, about these files."""
+    from unnaive.evaluation.evaluation_page import evaluation_page
+
+    return evaluation_page(result.report, identity=identify_evaluation(model, source, result))
+
+
+def identify_evaluation(model: Path, source: DataFile, result: EvaluationResult) -> Identity:
+    """What a report is about: the model file, whose hash is known, and the data."""
+    from unnaive.apps.common.report_identity import identify
+
+    known = {} if result.model_sha256 is None else {str(model): result.model_sha256}
+    return identify({"model file": [model], "data": source.paths}, sha256=known)
 
 
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:

@@ -45,7 +45,7 @@ def explain(
 ) -> None:
     """Show which words count for and against a class.
 
-    Words for the class are green in the text, words against it red. A list shows what each term adds to the score.
+    Words for the class are blue in the text, words against it orange. A list shows what each term adds to the score.
 
     unnaive explain demo/tickets.model "I was charged twice, please refund me"
     """
@@ -61,9 +61,11 @@ def explain(
         read_record(document, fitted), find_class(fitted, label), against=find_class(fitted, against)
     )
     if report:
+        from unnaive.apps.common.report_identity import identify
         from unnaive.evaluation.explanation_page import explanation_page
 
-        write_reports(report, {".html": lambda: explanation_page(explanation)})
+        about = identify({"model file": [model]})
+        write_reports(report, {".html": lambda: explanation_page(explanation, identity=about)})
     if as_json:
         echo(visible_json(explanation.to_dict()))
     else:

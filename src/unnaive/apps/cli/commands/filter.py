@@ -85,6 +85,7 @@ def filter_command(
     """
     from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
+    from unnaive.apps.common.report_identity import identify
     from unnaive.apps.common.screen import say_summary
     from unnaive.base.visible_text import visible_json
     from unnaive.scaleout.filter.filter_page import filter_page
@@ -105,7 +106,8 @@ def filter_command(
         tell = say_summary if target is not None else note_summary
         for sentence in result.report.sentences():
             tell(sentence)
-    write_reports(report, {".html": lambda: filter_page(result.report)})
+    about = {"model file": [model], "data": source.paths, "held-out data": [held_out]}
+    write_reports(report, {".html": lambda: filter_page(result.report, identity=identify(about))})
 
 
 def note_summary(line: str) -> None:

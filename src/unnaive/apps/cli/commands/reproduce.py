@@ -132,10 +132,11 @@ def show_comparisons(paper: Paper, done: list[TableComparison], run: PaperRun) -
 
 def renderers_of(paper: Paper, done: list[TableComparison], run: PaperRun) -> dict[str, Callable[[], str]]:
     """How each kind of report is written."""
+    from unnaive.apps.common.report_identity import identify
     from unnaive.papers.render import as_html, tables_as_json, tables_as_markdown
 
     return {
-        ".html": lambda: as_html(paper, done, run),
+        ".html": lambda: as_html(paper, done, run, identity=identify({})),
         ".md": lambda: tables_as_markdown(paper, done, run),
         ".json": lambda: json.dumps(tables_as_json(paper, done, run), indent=2, ensure_ascii=False) + "\n",
     }
