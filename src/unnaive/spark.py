@@ -1,4 +1,4 @@
-"""Spark: `fit`, `transform`, `filter_texts`, an Estimator for pipelines, and exact updates from streams."""
+"""Spark: `fit`, `transform`, `filter_texts`, models at addresses, an Estimator for pipelines, models of streams."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from unnaive.base.lazy_names import lazy_names
 if TYPE_CHECKING:
     from unnaive.scaleout.spark.filtering import filter_texts as filter_texts
     from unnaive.scaleout.spark.fitting import fit as fit
+    from unnaive.scaleout.spark.hadoop_files import load as load
+    from unnaive.scaleout.spark.hadoop_files import save as save
     from unnaive.scaleout.spark.pipelines import UnnaiveClassifier as UnnaiveClassifier
     from unnaive.scaleout.spark.pipelines import UnnaiveModel as UnnaiveModel
     from unnaive.scaleout.spark.scoring import transform as transform
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "filter_texts": "unnaive.scaleout.spark.filtering",
     "fit": "unnaive.scaleout.spark.fitting",
+    "load": "unnaive.scaleout.spark.hadoop_files",
+    "save": "unnaive.scaleout.spark.hadoop_files",
     "transform": "unnaive.scaleout.spark.scoring",
     "ship": "unnaive.scaleout.spark.spark_session",
     "start_session": "unnaive.scaleout.spark.spark_session",

@@ -1,10 +1,12 @@
-"""Run by test_spark_cluster.py in a process of its own: a cluster of two executors, which are killed at work.
+"""Run by test_spark_cluster.py in a process of its own: clusters whose executors are killed, and models at addresses.
 
 Prints one line of JSON: what each part found.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -13,20 +15,21 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 
 def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="unnaive-cluster-"))
     try:
-        found = killed(folder) | absent(folder)
+        found = addresses(folder) | killed(folder) | absent(folder)
     finally:
         shutil.rmtree(folder)
     sys.stdout.write(f"{json.dumps(found)}\n")
 
 
-def start(folder, **more):
-    """A session on a cluster of two workers, whose files are in the folder."""
+def start(folder, executors=2, **more):
+    """A session on a cluster, whose executors have working folders in the folder."""
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -37,7 +40,7 @@ def start(folder, **more):
             (home / path.name).symlink_to(path)
     os.environ |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"}
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config(map=quiet | more)
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,1024]").config(map=quiet | more)
     return builder.getOrCreate()
 
 
@@ -46,6 +49,66 @@ def corpus():
 
     tickets = load_tickets("queue")
     return list(tickets.texts)[:300], [names[0] for names in tickets.labels[:300]]
+
+
+def addresses(folder):
+    """Data, models and predictions that only Hadoop opens, on three executors; a model here for comparison."""
+    from pyspark.ml import Pipeline, PipelineModel
+
+    from unnaive import TextClassifier
+    from unnaive.classifier.model_file import load_model, save
+    from unnaive.spark import UnnaiveClassifier, transform
+    from unnaive.spark import load as load_at
+    from unnaive.spark import save as save_at
+
+    (folder / "mounted").mkdir()
+    spark = start(folder, executors=3, **{"spark.hadoop.fs.viewfs.mounttable.c.link./data": f"file://{folder}/mounted"})
+    texts, labels = corpus()
+    df = spark.createDataFrame(list(zip(texts, labels, strict=True)), ["text", "label"]).repartition(5)
+    at = "viewfs://c/data"
+    df.write.parquet(f"{at}/tickets.parquet")
+    found, counting = {}, ("--model", "complement")
+    for name in (f"{at}/models/a.model", f"file://{folder}/b.model"):
+        found[f"train {name[:4]}"] = run("train", f"{at}/tickets.parquet", "-o", name, *counting)
+    local = TextClassifier("complement").partial_fit(texts, labels)
+    save(replace(local.fitted_, source=load_model(folder / "b.model").source), folder / "local.model")
+    files = folder / "mounted" / "models" / "a.model", folder / "b.model"
+    found["same model"] = [path.read_bytes() == (folder / "local.model").read_bytes() for path in files]
+    found["left beside it"] = [path.name for path in files[0].parent.iterdir() if path.suffix not in (".model", ".crc")]
+    found["predict"] = run("predict", f"{at}/models/a.model", f"{at}/tickets.parquet", "-o", f"{at}/labelled.jsonl")
+    rows = spark.read.json(f"{at}/labelled.jsonl").select("text", "predicted_label").collect()
+    expected = dict(zip(texts, local.predict(texts).tolist(), strict=True))
+    found["same rows"] = len(rows) == len(texts) and all(expected[row[0]] == row[1] for row in rows)
+    found["predict again"] = run(
+        "predict", f"{at}/models/a.model", f"{at}/tickets.parquet", "-o", f"{at}/labelled.jsonl"
+    )
+    found["evaluate"] = run("evaluate", f"{at}/models/a.model", f"{at}/tickets.parquet")
+    (folder / "mounted" / "other.txt").write_text("not a model")
+    found["over data"] = run("train", f"{at}/tickets.parquet", "-o", f"{at}/other.txt", *counting)
+    found["over a folder"] = run("train", f"{at}/tickets.parquet", "-o", f"{at}/models", *counting)
+    found["no scheme"] = run("train", f"{at}/tickets.parquet", "-o", "xyz://a/b.model", *counting)
+    found["no model"] = run("evaluate", f"{at}/none.model", f"{at}/tickets.parquet")
+    (folder / "mounted" / "half.model").write_bytes(files[1].read_bytes()[:1000])
+    found["half a model"] = run("evaluate", f"{at}/half.model", f"{at}/tickets.parquet")
+    save_at(local, f"{at}/models/a.model")
+    found["python"] = [
+        load_at(f"{at}/models/a.model").predict(texts[:3]).tolist() == local.predict(texts[:3]).tolist(),
+        sorted(row.prediction for row in transform(df, f"{at}/models/a.model").collect()) == sorted(expected.values()),
+    ]
+    Pipeline(stages=[UnnaiveClassifier()]).fit(df).write().overwrite().save(f"{at}/pipeline")
+    found["pipeline"] = PipelineModel.load(f"{at}/pipeline").transform(df).count() == len(texts)
+    spark.stop()
+    return found
+
+
+def run(*words):
+    """The exit code and the last line on stderr of a command on Spark."""
+    from unnaive.apps.cli.main import exit_code
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        code = exit_code([*words, "--engine", "spark"])
+    return code, (said.getvalue().strip().splitlines() or [""])[-1]
 
 
 def killed(folder):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from unnaive.base.decompression import BLOCK, MAX_RATIO, OnRead, WatchedStream, decompressed_stream
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.system import NO_WAIT, PLAIN
 
 STDIN = "-"
@@ -36,6 +36,18 @@ def is_address(path: str | Path) -> bool:
     (True, False, False)
     """
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", str(path)) is not None
+
+
+def local_path(path: str | Path) -> Path:
+    """The path of a file to write here; an error if it is an address.
+
+    >>> local_path("hdfs://namenode:8020/tickets.model")
+    Traceback (most recent call last):
+    unnaive.base.errors.UnnaiveError: hdfs://namenode:8020/tickets.model is an address, where only --engine spark ...
+    """
+    if is_address(path):
+        raise UnnaiveError(f"{path} is an address, where only --engine spark and unnaive.spark write; name a file")
+    return Path(path)
 
 
 def check_exists(path: str | Path) -> Path:

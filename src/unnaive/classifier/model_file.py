@@ -21,7 +21,7 @@ from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.decompression import FOREIGN_FORMATS, PACKED_FORMATS
 from unnaive.base.errors import BadModel, PluginError, UnnaiveError, UnnaiveWarning
-from unnaive.base.open_files import check_exists, file_signature, is_address
+from unnaive.base.open_files import check_exists, file_signature, local_path
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
@@ -207,9 +207,7 @@ def check_writable(path: str | Path, may_replace: Callable[[Path], bool] = is_mo
 
     A link to a write-protected file leads into a content-addressed cache, such as DVC's.
     """
-    if is_address(path):
-        raise UnnaiveError(f"{path} is an address, where only --engine spark and unnaive.spark write; name a file")
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(local_path(path)))
     if not target.parent.is_dir():
         raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
     if not os.access(target.parent, os.W_OK):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unnaive.base.errors import BadData
-from unnaive.base.open_files import STDIN, check_exists, path_mode
+from unnaive.base.open_files import STDIN, check_exists, is_address, path_mode
 from unnaive.io.folder_listing import list_files
 from unnaive.io.formats import find_format
 from unnaive.io.tables.binary_tables import SQLITE
@@ -19,7 +19,7 @@ SQLITE_LOGS = ("-wal", "-journal")  # beside a database: rows that are not in it
 
 def expand_pattern(path: str) -> list[str]:
     """The files that match a pattern, sorted; a path that is not a pattern, or is a file, is returned."""
-    plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
+    plain = path == STDIN or path.startswith(SQLITE) or is_address(path) or not glob.has_magic(path)
     if plain or path_mode(path) is not None:
         return [path]
     matching = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root

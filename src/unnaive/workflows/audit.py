@@ -131,12 +131,13 @@ def audit_file(
 
 def _read_data(source: DataFile, archives: Path | None, feedback: Feedback) -> AuditData:
     """The documents with row numbers and all other columns; for folders and collections, what they have."""
+    from unnaive.base.open_files import is_address
     from unnaive.curation.audit.audit_input import AuditData
     from unnaive.data.fields.column_kinds import is_id_name
     from unnaive.io.formats import find_format
     from unnaive.workflows.corpora import is_collection_name, read_corpus
 
-    single_path = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
+    single_path = len(source.paths) == 1 and source.path != "-" and not is_address(source.path)
     collection = single_path and is_collection_name(source.path.partition(":")[0])
     folder = single_path and source.format in (None, "folder") and Path(source.path).is_dir()
     if collection or (folder and find_format(source.path) == "folder"):

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 def read_corpus(source: DataFile, data: Path | None, feedback: Feedback) -> Corpus:
     """A data file, or a collection by its name and perhaps a view; `data` is the folder with the archives."""
+    from unnaive.base.open_files import is_address
     from unnaive.io.tables.binary_tables import SQLITE
     from unnaive.io.tickets import load_tickets
     from unnaive.papers.collections import COLLECTIONS, load
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
-    address = source.path.startswith(SQLITE) or "://" in source.path
+    address = source.path.startswith(SQLITE) or is_address(source.path)
     if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
         choose(names, name, "file, folder or collection")
     if len(source.paths) > 1 or Path(source.path).exists() or name not in names:

@@ -133,11 +133,12 @@ def predict_file(
     >>> predict_file(classifier, folder / "test.csv", keep_columns=False).rows[0]["labels"]
     ['bug']
     """
+    from unnaive.base.open_files import local_path
     from unnaive.io.endings import written_format
     from unnaive.io.writing.table_writer import open_table_writer
     from unnaive.workflows.trained_columns import read_as_trained
 
-    path = None if output is None else Path(output)
+    path = None if output is None else local_path(output)
     if format is None:
         format = "jsonl" if path is None else written_format(path)
     rejecting = {

@@ -45,5 +45,5 @@ def open_model(model: ModelSource) -> FittedModel:
     if isinstance(model, (str, Path)):
         from unnaive.classifier.model_file import load_model
 
-        return load_model(Path(model))
+        return load_model(model)
     return model.fitted_

@@ -64,7 +64,7 @@ def train_on_spark(
     engine: SparkEngine,
     classifier: TextClassifier,
     source: DataFile,
-    output: Path,
+    output: str | Path,
     *,
     test: Sequence[str] | None = None,
     frozen: bool = False,
@@ -79,6 +79,7 @@ def train_on_spark(
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
     from unnaive.scaleout.spark.fitting import check_trainable
+    from unnaive.scaleout.spark.hadoop_files import check_model_target, model_to_write, place_of
     from unnaive.scaleout.spark.soft_rows import check_soft_model
     from unnaive.scaleout.spark.spark_tables import only_spark_opens
     from unnaive.text.field import field_kinds
@@ -86,13 +87,16 @@ def train_on_spark(
     from unnaive.workflows.train import settle_source
     from unnaive.workflows.training_result import TrainingResult
 
-    check_writable(output)
     spec = classifier.spec()
     check_trainable(spec)
     if soft:
         check_soft_model(spec)
     start, feedback, tests = time.perf_counter(), Feedback(progress), source
+    place = place_of(output)
+    if isinstance(place, Path):
+        check_writable(place)  # before Spark starts
     with engine.session() as spark:
+        check_model_target(spark, output)
         if not only_spark_opens(spark, source):
             source = settle_source(classifier, source, soft, feedback, vectors=False)
             check_trainable(classifier.spec())
@@ -111,12 +115,14 @@ def train_on_spark(
         section = None if source.options.log.format == "folder" else columns.section()
         fitted = train(data.with_reading(source=section, n_jobs=classifier.n_jobs), spec)
         measured = _measure(spark, replace(tests, paths=tuple(test)), fitted) if test else None
-        save(fitted, output, frozen=frozen)
-    seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    return TrainingResult.of(
-        fitted, output, documents=n_docs, seconds=seconds, read=read, label_sizes={}, test=measured,
-        notes=tuple(feedback.notes),
-    )  # fmt: skip
+        with model_to_write(spark, output) as file:
+            save(fitted, file, frozen=frozen)
+            seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
+            result = TrainingResult.of(
+                fitted, file, documents=n_docs, seconds=seconds, read=read, label_sizes={}, test=measured,
+                notes=tuple(feedback.notes),
+            )  # fmt: skip
+    return replace(result, file=output)
 
 
 def _read_documents(
@@ -162,9 +168,11 @@ def _count_soft_labels(documents: SparkDocuments, rule: TokenRule) -> tuple[Trai
     return partitions_data(rows, rule, counted, multilabel=False, read=read), counted.n_rows
 
 
-def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> Columns:
+def predict_on_spark(engine: SparkEngine, model: str | Path, source: DataFile, output: str | None) -> Columns:
     """Write the DataFrame with predictions, as Spark writes: a folder of part files; returns the columns read."""
+    from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import DELIMITERS, ENDINGS, SPARK, choose_ending
+    from unnaive.scaleout.spark.hadoop_files import HadoopFiles, place_of, read_model
     from unnaive.scaleout.spark.rows import TEXT
     from unnaive.scaleout.spark.scoring import transform
     from unnaive.scaleout.spark.spark_session import reading_errors
@@ -175,10 +183,17 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
             "no output was named; Spark writes a folder of part files: add -o labelled.parquet (or .csv, .jsonl)"
         )
     format = ENDINGS[choose_ending(output, SPARK, "a table of Spark")].format
-    if output.exists():
-        raise UnnaiveError(f"{output} exists; name another folder, or remove it first")
+    taken = UnnaiveError(f"{output} exists; name another folder, or remove it first")
+    place, model = place_of(output), place_of(model)
+    if isinstance(place, Path) and place.exists():
+        raise taken
+    fitted = load_model(model) if isinstance(model, Path) else None  # before Spark starts
     with engine.session() as spark:
         from pyspark.sql import functions as F
+
+        if isinstance(place, str) and HadoopFiles(spark).exists(place):
+            raise taken
+        fitted = fitted or read_model(spark, model)
 
         documents = _read_documents(spark, read_as_trained(source, fitted), labelled=False, format=format)
         columns = documents.columns
@@ -192,14 +207,21 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         if format in DELIMITERS:
             writer = writer.option("sep", DELIMITERS[format])
         with reading_errors():
-            writer.format(WRITERS.get(format, format)).save(str(output))
+            writer.format(WRITERS.get(format, format)).save(output)
     return columns
 
 
-def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile) -> dict[str, Any]:
-    """Measures, and precision, recall and F1 of each class, as plain values."""
-    with engine.session() as spark:
-        return _measure(spark, source, fitted, classes=True)
+def evaluate_on_spark(engine: SparkEngine, model: str | Path, source: DataFile) -> dict[str, Any]:
+    """Measures, precision, recall and F1 of each class, and the SHA-256 of the model, as plain values."""
+    from unnaive.base.open_files import hash_file
+    from unnaive.classifier.model_file import load_model
+    from unnaive.scaleout.spark.hadoop_files import model_to_read, place_of
+
+    model = place_of(model)
+    fitted = load_model(model) if isinstance(model, Path) else None  # before Spark starts
+    with engine.session() as spark, model_to_read(spark, model) as file:
+        measures = _measure(spark, source, fitted or load_model(file), classes=True)
+        return measures | {"model_sha256": hash_file(file)}
 
 
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:

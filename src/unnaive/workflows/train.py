@@ -92,6 +92,7 @@ def train_file(
     ['billing']
     """
     from unnaive.base.byte_sizes import parse_size
+    from unnaive.base.open_files import local_path
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
     from unnaive.workflows.hold_out import describe_tally, evaluate_holdout
@@ -99,7 +100,7 @@ def train_file(
     from unnaive.workflows.training_result import TrainingResult
 
     source, classifier, feedback = open_data(data, text=text, label=label), _copy(model), Feedback(progress)
-    path = None if output is None else Path(output)
+    path = None if output is None else local_path(output)
     limit = None if max_size is None else parse_size(max_size)
     secret = _read_register_key(register, key, frozen)
     if path is not None:

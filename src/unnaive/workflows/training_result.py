@@ -23,7 +23,7 @@ class TrainingResult(Result):
     """A trained model: sizes and measures, the file that was written, and the classifier.
 
     fitted      the model; None if its documents did not stay in memory, so that it must be read from the file
-    file        the model file, with its size in bytes and the bytes of documents in it; None if none was written
+    file        the model file or its address, with its size and the bytes of documents in it; None if none was written
     documents   number of training documents; None if they were not counted
     seconds     from the first document read to the file
     read        which columns were read, for people
@@ -37,7 +37,7 @@ class TrainingResult(Result):
     """
 
     fitted: FittedModel | None
-    file: Path | None
+    file: Path | str | None
     bytes: int | None
     documents_bytes: int
     model: str

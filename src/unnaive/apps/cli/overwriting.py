@@ -14,6 +14,7 @@ from typing import Any
 from unnaive.apps.common.path_options import PathUse, path_uses
 from unnaive.apps.common.screen import leave_stdout_to_data
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.open_files import is_address
 
 STDOUT = "-"
 SQLITE = "sqlite:"  # sqlite:FILE?table=NAME
@@ -87,7 +88,9 @@ def _outputs(value: Any, use: PathUse) -> Iterator[Path]:
     if not use.written:
         return
     for spelling in _values(value):
-        for path in _spellings(spelling, use):
+        for path in map(_plain_path, _spellings(spelling, use)):
+            if is_address(path):
+                continue
             if use.files and Path(path).is_dir():
                 yield from (Path(path, name) for name in use.files)
             else:
@@ -101,12 +104,17 @@ def _inputs(value: Any, use: PathUse) -> Iterator[str]:
     for spelling in _values(value):
         if not use.inline or spelling == "-":
             for path in _spellings(spelling, use):
-                yield from _expand(path)
+                yield from _expand(_plain_path(path))
 
 
 def _spellings(word: str, use: PathUse) -> list[str]:
     """The word as a path and, for NAME=PATH, also the path."""
     return [word, word.partition("=")[2]] if use.named and "=" in word else [word]
+
+
+def _plain_path(path: str) -> str:
+    """The path in an address of this machine, such as file:///data/tickets.csv; other values are returned."""
+    return path.removeprefix("file://") if path.startswith("file:///") else path
 
 
 def _expand(path: str) -> list[str]:

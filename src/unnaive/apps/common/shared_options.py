@@ -48,6 +48,9 @@ Quiet = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ModelFile = Annotated[Path, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+ModelAddress = Annotated[
+    str, READ, typer.Argument(metavar="MODEL", help="A model file; on Spark also an address.", show_default=False)
+]
 ChangedModel = Annotated[
     Path,
     CHANGED_MODEL,

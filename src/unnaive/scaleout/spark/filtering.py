@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import as_fitted
 from unnaive.io.fields.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
+from unnaive.scaleout.spark.hadoop_files import read_model
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.scoring import without_memory
 from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
@@ -38,7 +38,7 @@ def filter_texts(
     df : pyspark.sql.DataFrame
         Rows with a column of texts. A row without a text (null) is dropped.
     model : str, Path, TextClassifier or FittedModel
-        A model file, or a trained model.
+        A model file, here or at an address such as hdfs://, or a trained model.
     keep : label or list of labels
         The classes of the texts to keep.
     above : float or None, default=None
@@ -55,7 +55,7 @@ def filter_texts(
         A column to add: the score, log p / (1 − p) if the model gives probabilities.
     """
     require_pyspark()
-    fitted = as_fitted(model)
+    fitted = read_model(df.sparkSession, model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
         encoded, name = records

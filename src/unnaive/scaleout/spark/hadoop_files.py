@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.atomic_files import LEFT_OVER, replacing
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.open_files import is_address
-from unnaive.classifier.model_file import START, as_fitted, check_writable, load_model, save, starts_as_model
+from unnaive.classifier.model_file import START, as_fitted, check_writable, load_model, starts_as_model
+from unnaive.classifier.model_file import save as save_here
+from unnaive.classifier.text_classifier import TextClassifier
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
@@ -132,6 +134,8 @@ class HadoopFiles:
 
     @property
     def _jvm(self) -> Any:
+        if self.spark is None:
+            raise UnnaiveError("an address needs a running session; start one with unnaive.spark.start_session()")
         try:
             return self.spark._jvm
         except Exception as problem:
@@ -167,35 +171,97 @@ class LocalFiles:
             shutil.copyfileobj(source, target)
 
 
+def place_of(path: str | Path) -> Path | str:
+    """A path of this machine as a Path, and an address of another file system as it is.
+
+    >>> place_of("file:///data/a.model"), place_of("viewfs://cluster/a.model")
+    (PosixPath('/data/a.model'), 'viewfs://cluster/a.model')
+    """
+    text = str(path)
+    if text.startswith("file:///"):
+        return Path(text.removeprefix("file://"))
+    return text if is_address(text) else Path(path)
+
+
 def files_at(spark: Any, path: str) -> HadoopFiles | LocalFiles:
-    """Where a path is: in a file system of the session, or on this machine."""
-    return HadoopFiles(spark) if is_address(path) else LocalFiles()
+    """The files of this machine, or those that the session reads, depending on the path."""
+    return HadoopFiles(spark) if isinstance(place_of(path), str) else LocalFiles()
 
 
-def check_model_target(spark: Any, path: str) -> None:
+def check_model_target(spark: Any, path: str | Path) -> None:
     """Raise an error if a model cannot be written to a file or an address."""
-    if is_address(path):
-        HadoopFiles(spark).check_writable(path)
+    place = place_of(path)
+    if isinstance(place, str):
+        HadoopFiles(spark).check_writable(place)
     else:
-        check_writable(path)
+        check_writable(place)
+
+
+@contextmanager
+def model_to_write(spark: Any, path: str | Path) -> Iterator[Path]:
+    """The file of this machine to write a model to, which is placed at its address when the block ends."""
+    place = place_of(path)
+    if isinstance(place, Path):
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="unnaive-") as folder:
+        yield Path(folder) / "model"
+        HadoopFiles(spark).place(Path(folder) / "model", place)
+
+
+@contextmanager
+def model_to_read(spark: Any, path: str | Path) -> Iterator[Path]:
+    """The file of a model, or a copy of the one at an address; errors name the address."""
+    place = place_of(path)
+    if isinstance(place, Path):
+        yield place
+        return
+    with HadoopFiles(spark).fetched(place) as copy:
+        try:
+            yield copy
+        except UnnaiveError as problem:
+            raise type(problem)(str(problem).replace(str(copy), place)) from problem
 
 
 def read_model(spark: Any, model: Any) -> FittedModel:
     """The FittedModel of a file here, of a file at an address, or of a TextClassifier."""
     if not (isinstance(model, str) and is_address(model)):
         return as_fitted(model)
-    with HadoopFiles(spark).fetched(model) as copy:
-        try:
-            return load_model(copy)
-        except UnnaiveError as problem:
-            raise type(problem)(str(problem).replace(str(copy), model)) from problem
+    with model_to_read(spark, model) as file:
+        return load_model(file)
 
 
-def write_model(spark: Any, fitted: FittedModel, path: str, *, frozen: bool = False) -> None:
-    """Write a model to a file here or at an address."""
-    if not is_address(path):
-        save(fitted, path, frozen=frozen)
-        return
-    with tempfile.TemporaryDirectory(prefix="unnaive-") as folder:
-        save(fitted, Path(folder) / "model", frozen=frozen)
-        HadoopFiles(spark).place(Path(folder) / "model", path)
+def save(model: Any, path: str | Path, *, frozen: bool = False) -> None:
+    """Write a model to a file, here or at an address such as hdfs://namenode:8020/tickets.model.
+
+    Parameters
+    ----------
+    model : TextClassifier or FittedModel
+        A trained model.
+    path : str or Path
+        The file. An existing one is replaced, in one step, if it is a model.
+    frozen : bool, default=False
+        Whether to leave out what only updates use.
+    """
+    spark = running_session()
+    check_model_target(spark, path)
+    with model_to_write(spark, path) as file:
+        save_here(as_fitted(model), file, frozen=frozen)
+
+
+def load(path: str | Path) -> TextClassifier:
+    """Load the model in a file, here or at an address such as hdfs://namenode:8020/tickets.model.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+    """
+    return TextClassifier.from_fitted(read_model(running_session(), path))
+
+
+def running_session() -> Any:
+    """The session that is running; None if there is none."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats, Label
-from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_labels import TopLabels
+from unnaive.scaleout.spark.hadoop_files import read_model
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
 
@@ -41,7 +41,7 @@ def transform(
     df : pyspark.sql.DataFrame
         Rows with a column of texts.
     model : str, Path, TextClassifier or FittedModel
-        A model file, or a trained model.
+        A model file, here or at an address such as hdfs://, or a trained model.
     text : str, default="text"
         The column of texts. A row without a text gets no prediction (null). A model of records with fields reads the
         columns of its fields instead.
@@ -56,7 +56,7 @@ def transform(
         probabilities. With thousands of classes it needs far less memory than `probability`.
     """
     require_pyspark()
-    fitted = as_fitted(model)
+    fitted = read_model(df.sparkSession, model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
         encoded, name = records

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning, choose
+from unnaive.base.open_files import is_address
 from unnaive.data.corpus import check_some_documents
 from unnaive.data.fields.field_choice import LOOKED_AT
 from unnaive.io.datafiles import DataFile
@@ -39,7 +40,7 @@ def only_spark_opens(spark: Any, source: DataFile) -> bool:
     paths = [path for path in source.paths if not path.startswith(SQLITE)]
     if paths and not home.startswith("file:"):
         return True
-    return any("://" in path or spark_format(path) == "orc" for path in paths)
+    return any(is_address(path) or spark_format(path) == "orc" for path in paths)
 
 
 def read_tables(

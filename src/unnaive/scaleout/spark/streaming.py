@@ -20,7 +20,7 @@ from unnaive.learning.train import train
 from unnaive.learning.update import learn_more
 from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
 from unnaive.scaleout.spark.fitting import check_trainable
-from unnaive.scaleout.spark.hadoop_files import HadoopFiles, LocalFiles, files_at
+from unnaive.scaleout.spark.hadoop_files import HadoopFiles, LocalFiles, files_at, place_of, running_session
 from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
 
 NAME = re.compile(r"(\d{4})-batch-(\d{12})-([0-9a-f-]*)\.(model|counts)")
@@ -99,7 +99,7 @@ class StreamedModel:
         missing: str = "skip",
         **parameters: Any,
     ) -> None:
-        self.folder, self.text, self.label = str(folder).rstrip("/"), text, label
+        self.folder, self.text, self.label = str(place_of(folder)).rstrip("/"), text, label
         self.new_classes, self.new_query = new_classes, new_query
         self.missing = check_missing(missing)
         self.classifier = TextClassifier(**parameters)
@@ -214,6 +214,4 @@ class StreamedModel:
             return TextClassifier.from_fitted(load_model(file))
 
     def _files(self) -> HadoopFiles | LocalFiles:
-        from pyspark.sql import SparkSession
-
-        return files_at(SparkSession.getActiveSession(), self.folder)
+        return files_at(running_session(), self.folder)

@@ -12,7 +12,7 @@ from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, r
 from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import READ
 from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
-from unnaive.apps.common.shared_options import AsJson, ModelFile, Reports, reading
+from unnaive.apps.common.shared_options import AsJson, ModelAddress, Reports, reading
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 @reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.", trained=True)
 def evaluate(
-    model: ModelFile,
+    model: ModelAddress,
     source: DataFile,
     report: Reports = None,
     measure: Annotated[
@@ -89,13 +89,11 @@ def evaluate(
             {"--report": report, "--measure": measure, "--at-least": at_least is not None}
             | {"--target-accuracy": target_accuracy is not None, "--out-of-scope": out_of_scope},
         )
-        from unnaive.base.open_files import hash_file
-        from unnaive.classifier.model_file import load_model
         from unnaive.workflows.spark_jobs import evaluate_on_spark
 
-        on_spark = evaluate_on_spark(spark, load_model(model), source)
+        on_spark = evaluate_on_spark(spark, model, source)
         if as_json:
-            echo(visible_json(on_spark | {"model_sha256": hash_file(model)}))
+            echo(visible_json(on_spark))
         else:
             show_spark_measures(on_spark)
             support = {row["class"]: row["documents"] for row in on_spark["by class"]}
@@ -129,14 +127,14 @@ def evaluate(
         check_at_least(result, measure, at_least)
 
 
-def write_page(model: Path, source: DataFile, result: EvaluationResult) -> str:
+def write_page(model: str, source: DataFile, result: EvaluationResult) -> str:
     """The page of the evaluation, about these files."""
     from unnaive.evaluation.evaluation_page import evaluation_page
 
     return evaluation_page(result.report, identity=identify_evaluation(model, source, result))
 
 
-def identify_evaluation(model: Path, source: DataFile, result: EvaluationResult) -> Identity:
+def identify_evaluation(model: str, source: DataFile, result: EvaluationResult) -> Identity:
     """What a report is about: the model file, whose hash is known, and the data."""
     from unnaive.apps.common.report_identity import identify
 
@@ -144,7 +142,7 @@ def identify_evaluation(model: Path, source: DataFile, result: EvaluationResult)
     return identify({"model file": [model], "data": source.paths}, sha256=known)
 
 
-def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
+def show_out_of_scope(novel: OutOfScope, model: str) -> None:
     """The detection of out-of-scope texts as a table, and the command."""
     from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
@@ -223,7 +221,7 @@ def show_evaluation(evaluation: Evaluation, values: Mapping[str, float]) -> None
                 screen.print(f"{sentence[0].upper()}{sentence[1:]}.", markup=False, style="dim")
 
 
-def show_choice(choice: AbstentionChoice, model: Path) -> None:
+def show_choice(choice: AbstentionChoice, model: str) -> None:
     """How to reject, as a sentence and a command."""
     from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun

@@ -16,7 +16,7 @@ from unnaive.apps.common.option_markers import BY_SET, needs
 from unnaive.apps.common.path_options import WRITTEN_RESULT
 from unnaive.apps.common.progress_bar import Progress
 from unnaive.apps.common.screen import echo, is_quiet, note, say_summary
-from unnaive.apps.common.shared_options import LABEL_OPTIONS, AsJson, ModelFile, reading
+from unnaive.apps.common.shared_options import LABEL_OPTIONS, AsJson, ModelAddress, reading
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
@@ -35,17 +35,18 @@ def register(app: typer.Typer) -> None:
     without=LABEL_OPTIONS,
 )
 def predict(
-    model: ModelFile,
+    model: ModelAddress,
     source: DataFile,
     document: Annotated[
         list[str] | None, typer.Option("--document", "-d", help="A text to classify, instead of DATA; may be repeated.")
     ] = None,
     output: Annotated[
-        Path | None,
+        str | None,
         WRITTEN_RESULT,
         typer.Option(
             "-o",
             "--output",
+            metavar="FILE",
             help="File to write: .csv, .tsv, .jsonl or .parquet; by default stdout.",
             show_default=False,
         ),
@@ -124,6 +125,7 @@ def predict(
     """
     from unnaive.apps.common.output import say_what_was_written
     from unnaive.base.errors import UnnaiveError
+    from unnaive.base.open_files import local_path
     from unnaive.io.endings import written_format
     from unnaive.workflows.predict import predict_file
 
@@ -133,7 +135,7 @@ def predict(
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
     document = document or texts
-    if excel_safe and written_format(output, as_json=as_json) not in ("csv", "tsv"):
+    if excel_safe and written_format(Path(output) if output else None, as_json=as_json) not in ("csv", "tsv"):
         raise UnnaiveError("--set excel-safe is for CSV files, which a spreadsheet opens; leave it out")
     spark = choose_engine(engine, master, ship)
     if spark is not None:
@@ -152,13 +154,13 @@ def predict(
         others |= {"--out-of-scope-rate": out_of_scope_rate is not None}
         others |= {"--coverage": coverage is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         refuse_on_spark("predict", others | {"--set keep-columns": not keep_columns, "--set excel-safe": excel_safe})
-        from unnaive.classifier.model_file import load_model
         from unnaive.workflows.spark_jobs import predict_on_spark
 
-        columns = predict_on_spark(spark, load_model(model), source, output)
+        columns = predict_on_spark(spark, model, source, output)
         say_summary(f"wrote {output}, a folder of part files ({columns.describe()})")
         return
-    people = output is None and not as_json and sys.stdout.isatty()
+    path = None if output is None else local_path(output)
+    people = path is None and not as_json and sys.stdout.isatty()
     live = not document and source.path == "-" and sys.stdin.isatty()
     if live:
         echo("note: type a text and press enter; Ctrl-D ends", err=True)
@@ -167,7 +169,7 @@ def predict(
     # the total of a stream is unknown
     with nullcontext() if live or document else Progress(in_logs=source.path != "-") as bar:
         result = predict_file(
-            model, source, output or Path("-"), documents=document, format=written_format(output, as_json=as_json),
+            model, source, path or Path("-"), documents=document, format=written_format(path, as_json=as_json),
             keep_columns=keep_columns and not people, every=every, top_k=top_k, undecided=undecided,
             min_probability=min_probability, out_of_scope_rate=out_of_scope_rate,
             coverage=coverage, by_class=by_class, at_least_one=at_least_one, explain=explain,
@@ -177,8 +179,8 @@ def predict(
     if not is_quiet():
         for sentence in (*([] if result.read is None else [f"read {result.read}"]), *result.promises):
             echo(sentence, err=True)
-    if output is not None:
-        say_what_was_written(output)
+    if path is not None:
+        say_what_was_written(path)
     for sentence in result.notes:
         note(sentence)
 

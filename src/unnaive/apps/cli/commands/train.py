@@ -55,7 +55,9 @@ def register(app: typer.Typer) -> None:
 def train(
     source: DataFile,
     output: Annotated[
-        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+        str,
+        WRITTEN_MODEL,
+        typer.Option("-o", "--output", metavar="FILE", help="The model file to write.", show_default=False),
     ],
     model: Annotated[
         str | None,
