@@ -178,7 +178,9 @@ def test_options_that_are_lists_and_flags_may_be_repeated(run):
     code, out, _ = run("predict", "m.model", "--json", "-d", "a goal", "-d", "a law", "--json")
     assert (code, out.count("\n")) == (0, 2)
     Path("own.toml").write_text("seed = 1\n", encoding="utf-8")  # one in the file and one of the user
-    assert run("train", "data.csv", "-o", "x.model", "-m", "multinomial", "--seed", "2", "--options", "own.toml")[0] == 0
+    assert (
+        run("train", "data.csv", "-o", "x.model", "-m", "multinomial", "--seed", "2", "--options", "own.toml")[0] == 0
+    )
 
 
 @pytest.mark.parametrize("old", sorted(OTHER_NAMES))
