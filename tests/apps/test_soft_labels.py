@@ -141,10 +141,7 @@ def test_a_label_column_beside_soft_labels_is_only_for_the_test(table, capsys):
     held = table.with_name("held.jsonl")
     held.write_text('{"text": "fine style", "judged": "good"}\n{"text": "cheap now", "judged": "not good"}\n')
     assert train(table, *words, "--test", str(held))[0] == 0
-    assert (
-        "accuracy 100.0 % (95 % interval 34.2 to 100.0), macro F1 1.000 on 2 documents of the test file"
-        in capsys.readouterr().out
-    )
+    assert "95 % interval 34.2 to 100.0 %, macro F1 1.000 on 2 documents of the test file" in capsys.readouterr().out
 
 
 def judged_texts(n=300):

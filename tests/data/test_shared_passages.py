@@ -16,7 +16,7 @@ from unnaive.data.shared_passages import (
     find_shared_passages,
 )
 from unnaive.evaluation.evaluate import evaluate
-from unnaive.models.auto.search_report import report_lines
+from unnaive.models.auto.search_report import accuracy_lines
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
@@ -192,9 +192,9 @@ def test_the_report_says_how_many_share_passages():
     texts, labels = threads(120, 4)
     report = TextClassifier(budget="fast").fit(texts, labels).fitted_.provenance.recipe["report"]
     assert report["sharing-passages"] > 0.8
-    assert any("share passages with others" in line for line in report_lines(report))
+    assert any("share passages with others" in line for line in accuracy_lines(report))
     quiet = {**report, "sharing-passages": 0.02}
-    assert not any("share passages" in line for line in report_lines(quiet))
+    assert not any("share passages" in line for line in accuracy_lines(quiet))
 
 
 def test_a_held_out_document_of_a_small_class_finds_as_many_others_as_a_new_one():

@@ -36,7 +36,7 @@ def test_the_same_source_and_another(model, halves):
     other = [text.replace("the ", "ye ").replace(" a ", " an olde ") for text in new.texts]
     changed = evaluate(made, other, labels(new)).drift
     assert changed.differs
-    assert "in their words (p " in changed.sentence()
+    assert "their words differ by more than chance (p " in changed.sentence()
     rows = [row for row, label in enumerate(labels(new)) for _ in range(1) if label == "billing" or row % 4 == 0]
     mixed = evaluate(made, [new.texts[row] for row in rows], [labels(new)[row] for row in rows]).drift
     assert mixed.p_classes < 1e-3
@@ -76,7 +76,7 @@ def test_both_tests_together_by_hand():
     assert not TrainingDrift(0.03, 0.5).differs
     both = TrainingDrift(0.02, 0.01)
     assert both.p == 0.02
-    assert "in their words and shares of the classes (p 0.02)" in both.sentence()
+    assert "their words and shares of the classes differ by more than chance (p 0.02)" in both.sentence()
 
 
 def test_it_is_printed(halves, tmp_path, capsys):
@@ -90,11 +90,11 @@ def test_it_is_printed(halves, tmp_path, capsys):
     (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "note: these documents differ from the training documents in their words" in shown
+    assert "no random split of one source: their words differ by more than chance (p " in shown
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drift"]["differs"] is True
     other = evaluate(made, [row["text"] for row in rows], [row["label"] for row in rows])
-    assert "Note: these documents differ" in as_markdown(other)
+    assert "Note: these documents and the training documents are no random split" in as_markdown(other)
 
 
 def test_of_many_documents_only_the_sample_is_unpacked(halves, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """`auto`: splits, plans, pooling, the recipe and what it says of itself."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ from unnaive.models.auto.pool_weights import (
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
 from unnaive.models.auto.search import CandidateSearch, ChosenView, Split, Tried, block_splits
-from unnaive.models.auto.search_report import report_lines
+from unnaive.models.auto.search_report import accuracy_lines, member_table, remark_lines
 from unnaive.models.auto.views import View, find_views
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -229,7 +230,7 @@ class TestSamples:
         recipe = model.fitted_.provenance.recipe
         assert {one.get("documents") for one in recipe["members"]} == {40}
         assert "left out to stay within the budget: all but 40 documents in the final fit of the solvers" in (
-            report_lines(recipe["report"])
+            remark_lines(recipe["report"])
         )
         part = TextClassifier(budget="fast").fit(texts[:90], labels[:90]).partial_fit(texts[90:], labels[90:])
         for name, one in (("a", model), ("b", part)):
@@ -514,7 +515,9 @@ class TestDefault:
     def test_nothing_can_be_held_out_of_classes_with_one_document(self):
         texts, labels = ["good ball", "fair vote"], ["sport", "politics"]
         model = TextClassifier().fit(texts, labels)
-        lines = report_lines(model.fitted_.provenance.recipe["report"])
+        report = model.fitted_.provenance.recipe["report"]
+        lines = accuracy_lines(report) + remark_lines(report)
+        assert member_table(report) == []
         assert lines == ["no choice was made on held-out documents, because no class has a second document to hold out"]
         assert not model.fitted_.calibrated
         with pytest.raises(UnnaiveError, match="train it with more documents"):
@@ -649,13 +652,13 @@ class TestReport:
 
         code, shown = run("train", "data.csv", "-o", "my.model")
         assert code == 0
-        assert "accuracy on 18 held-out documents" in shown.out
+        assert re.search(r"^held-out accuracy [0-9.]+ % on 18 documents \(auto: ", shown.out, re.MULTILINE)
         found = json.loads(run("train", "data.csv", "-o", "my.model", "--json")[1].out)["search"]
         assert found["held-out"] == 18
-        assert report_lines(found)[0] in shown.out
         assert json.loads(run("inspect", "my.model", "--json")[1].out)["search"] == found
         inspected = " ".join(run("inspect", "my.model")[1].out.split())
-        assert "accuracy on 18 held-out documents" in inspected
+        assert " ".join(accuracy_lines(found)) in inspected
+        assert "share accuracy text read as model" in inspected
         assert "probabilities calibrated while models were pooled; sets with a confidence by 18" in inspected
         code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
         assert (code, "--budget has an effect only with --model auto" in shown.err) == (2, True)

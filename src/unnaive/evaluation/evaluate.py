@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
+from unnaive.base.setting_words import describe_setting
 from unnaive.base.settings import same_value
 from unnaive.base.types import Floats, Sparse
 from unnaive.classifier.model_file import as_fitted
@@ -361,7 +362,7 @@ def describe_model(fitted: FittedModel) -> str:
     >>> from unnaive import TextClassifier
     >>> model = TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1])
     >>> describe_model(model.fitted_)
-    'multinomial naive Bayes, alpha=0.5, stem=porter'
+    'multinomial naive Bayes, alpha 0.5, stem porter'
     """
     spec = fitted.spec
     changed = {
@@ -375,7 +376,7 @@ def describe_model(fitted: FittedModel) -> str:
     reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
     kinds = read_fields(reading.pop("fields", None))
     shown = spec.model.changed_settings() | reading | changed
-    described = [spec.model.traits.title, *(f"{name}={value}" for name, value in shown.items())]
+    described = [spec.model.traits.title, *(describe_setting(name, value) for name, value in shown.items())]
     return ", ".join([*described, *([f"fields: {describe_fields(kinds)}"] if kinds else [])])
 
 

@@ -113,7 +113,8 @@ def measure_table(evaluation: Evaluation) -> str:
     rows = []
     for name, value in evaluation.measures.items():
         measure = find_measure(name)
-        about = f"{measure.about}{'' if measure.larger_is_better else ' (smaller is better)'}"
+        about = measure.describe(one_label=evaluation.exclusive)
+        about += "" if measure.larger_is_better else " (smaller is better)"
         interval = describe_interval(evaluation.accuracy_interval) if name == "accuracy" else ""
         rows.append((escape(name), f"{value:.4f}", interval, escape(about)))
     return html.table(("measure", "value", "95 % interval", "meaning"), rows, kind="measures", label="All measures")

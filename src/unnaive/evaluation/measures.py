@@ -82,6 +82,16 @@ class Measure:
     def __str__(self) -> str:
         return self.name
 
+    def describe(self, *, one_label: bool) -> str:
+        """What it measures, in a few words.
+
+        one_label  whether every document has one label: then nothing is said about several
+
+        >>> MEASURES["accuracy"].describe(one_label=True), MEASURES["accuracy"].describe(one_label=False)
+        ('share of documents with the right label', 'documents with all labels right')
+        """
+        return "share of documents with the right label" if one_label and self.name == "accuracy" else self.about
+
     def __call__(self, inputs: MeasureInput) -> float:
         """The value, or an error that names the missing input."""
         if getattr(inputs, self.needs) is None:

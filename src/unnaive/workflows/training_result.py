@@ -126,10 +126,3 @@ def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
 def find_search(fitted: FittedModel) -> dict[str, Any] | None:
     """The search of auto, as stored in the model; None for other models."""
     return fitted.provenance.report or None
-
-
-def search_lines(search: Mapping[str, Any] | None) -> list[str]:
-    """The search of auto, for people."""
-    from unnaive.models.auto.search_report import report_lines
-
-    return [] if search is None else report_lines(dict(search))

@@ -122,9 +122,9 @@ def test_training_on_chosen_texts_does_not_promise_an_accuracy_for_new_documents
     result = train_file(str(tmp_path / "labels.db"), "auto")
     assert result.search is not None
     assert result.search["chosen"] == n_chosen
-    from unnaive.workflows.training_result import search_lines
+    from unnaive.models.auto.search_report import accuracy_lines
 
-    lines = [line for line in search_lines(result.search) if "expected accuracy" in line]
+    lines = [line for line in accuracy_lines(dict(result.search)) if "expected accuracy" in line]
     assert len(lines) == 1
     assert lines[0].startswith("expected accuracy on documents chosen like these: ")
     assert f"{n_chosen} texts were labelled because a model was unsure or somebody searched" in lines[0]

@@ -94,21 +94,16 @@ class Progress:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            SpinnerColumn,
-            TaskProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TimeElapsedColumn
+        from rich.table import Column
 
         with self._lock:
             if self._over:
                 return
+            whole = Column(no_wrap=True)  # a column that a narrow terminal does not shorten
             columns = (
-                SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
-                TimeElapsedColumn(), _remaining_column(self),
+                SpinnerColumn(), title_column(), BarColumn(20, table_column=Column(width=20)),
+                TaskProgressColumn(table_column=whole), TimeElapsedColumn(whole), _remaining_column(self, whole),
             )  # fmt: skip
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
@@ -163,7 +158,19 @@ class Progress:
             self._put(title, total, done, details.get("pending"))
 
 
-def _remaining_column(bar: Progress) -> Any:
+def title_column() -> Any:
+    """The column of a bar with its title, on one line: only this column is shortened where the terminal is narrow."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Title(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+    return Title()
+
+
+def _remaining_column(bar: Progress, column: Any) -> Any:
     """The column of a bar with the remaining time of the step."""
     from rich.progress import ProgressColumn
     from rich.text import Text
@@ -173,7 +180,7 @@ def _remaining_column(bar: Progress) -> Any:
             left = bar.estimate_left()
             return Text("-:--" if left is None else _minutes(left), style="progress.remaining")
 
-    return Remaining()
+    return Remaining(column)
 
 
 def seconds_left(

@@ -16,11 +16,22 @@ TOO_MANY_CLASSES = 100  # with more classes, only the MANY_CLASSES with most doc
 
 
 def console() -> Console:
-    """The console for results; with colours if the terminal has them; on stderr while stdout is left to data."""
+    """The console for results; with colours if the terminal has them; on stderr while stdout is left to data.
+
+    Sentences are wrapped at the width of a terminal; a file or a program gets each as one line.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=False, stderr=_stdout_is_data)
     console.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
+    if not console.is_terminal:
+        show = console.print
+
+        def print_unwrapped(*objects: Any, **options: Any) -> None:
+            is_prose = all(isinstance(one, str) for one in objects)
+            show(*objects, **({"soft_wrap": True} | options if is_prose else options))
+
+        console.print = print_unwrapped  # type: ignore[method-assign]
     return console
 
 
@@ -91,6 +102,12 @@ def say_summary(line: str) -> None:
     """Print a summary line, unless --quiet."""
     if not _quiet:
         echo(line)
+
+
+def say_headline(line: str) -> None:
+    """Print the line that matters most in bold, unless --quiet."""
+    if not _quiet:
+        console().print(line, style="bold", markup=False)
 
 
 def plain_table(*columns: str) -> Table:

@@ -70,43 +70,82 @@ def without_measures(report: dict[str, Any], chosen_on: int | None = None) -> di
     return {**same, "kept-choice": True, "tried": members}
 
 
-def report_lines(report: dict[str, Any]) -> list[str]:
-    """The report as lines of text: expected accuracy, a row for each member of the pool, what was left out."""
+def accuracy_lines(report: dict[str, Any]) -> list[str]:
+    """How accurate the pool was on held-out documents, and what to expect on new ones, as lines of text."""
     lines = []
     if "accuracy" in report:
-        low, high = report["interval"]
-        held_out = count_noun(report["held-out"], "held-out document")
         share = report.get("learnt-from")
         by = f", by models trained on {100 * share:.0f} % of the data" if share is not None and share < 1 else ""
-        lines.append(
-            f"accuracy on {held_out}: {100 * report['accuracy']:.1f} %{by}; "
-            f"{count_noun(len(report['tried']), 'candidate')} tried"
-        )
-        if share is not None and report.get("chosen"):
-            lines.append(
-                f"expected accuracy on documents chosen like these: {100 * low:.1f} to {100 * high:.1f} % (95 % "
-                f"interval); {count_noun(report['chosen'], 'text was', 'texts were')} labelled because a model was "
-                "unsure or somebody searched, so new documents are mostly easier: `unnaive label status` measures on "
-                "texts drawn at random"
-            )
-        elif share is not None:
-            lines.append(
-                f"expected accuracy on new documents from the same source: {100 * low:.1f} to {100 * high:.1f} % (95 % "
-                "interval)"
-            )
+        lines.append(f"{describe_accuracy(report)}{by}; {count_noun(len(report['tried']), 'candidate')} tried")
+        lines += filter(None, [describe_expectation(report)])
     if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
         lines.append(
             f"{100 * report['sharing-passages']:.0f} % of the documents share passages with others (replies, near "
             "copies); these were held out together, so accuracy is higher if new documents copy them too"
         )
-    if "f1" in report:
-        held_out = count_noun(report["held-out"], "held-out document")
-        lines.append(f"micro F1 on {held_out}: {report['f1']:.3f}")
-    rows = sorted((row for row in report.get("tried", []) if row["share"]), key=lambda row: -row["share"])
-    if rows:
-        alone = ", and its accuracy" if "accuracy" in rows[0] else ", and its micro F1" if "f1" in rows[0] else ""
-        lines.append(f"weight of each member in the pool{alone} by itself:" if alone else "weight of each member:")
-    lines += [f"  {100 * row['share']:3.0f} %  {row['view']}: {row['model']}{_measured(row)}" for row in rows[:SHOWN]]
+    return [*lines, describe_accuracy(report)] if "f1" in report else lines
+
+
+def describe_expectation(report: dict[str, Any]) -> str:
+    """The accuracy to expect on new documents; empty if nothing tells it.
+
+    >>> describe_expectation({"interval": [0.907, 0.952], "learnt-from": 0.8})
+    'expected accuracy on new documents from the same source: 90.7 to 95.2 % (95 % interval)'
+    """
+    if "interval" not in report or report.get("learnt-from") is None:
+        return ""
+    interval = f"{100 * report['interval'][0]:.1f} to {100 * report['interval'][1]:.1f} % (95 % interval)"
+    if not report.get("chosen"):
+        return f"expected accuracy on new documents from the same source: {interval}"
+    return (
+        f"expected accuracy on documents chosen like these: {interval}; "
+        f"{count_noun(report['chosen'], 'text was', 'texts were')} labelled because a model was "
+        "unsure or somebody searched, so new documents are mostly easier: `unnaive label status` measures on "
+        "texts drawn at random"
+    )
+
+
+def describe_accuracy(report: dict[str, Any]) -> str:
+    """The held-out accuracy, or micro F1; empty if nothing was measured.
+
+    >>> describe_accuracy({"accuracy": 0.929, "held-out": 651})
+    'held-out accuracy 92.9 % on 651 documents'
+    """
+    if "accuracy" not in report and "f1" not in report:
+        return ""
+    documents = count_noun(report["held-out"], "document")
+    if "accuracy" in report:
+        return f"held-out accuracy {100 * report['accuracy']:.1f} % on {documents}"
+    return f"held-out micro F1 {report['f1']:.3f} on {documents}"
+
+
+def members(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The models of the pool, those with the largest shares first."""
+    return sorted((row for row in report.get("tried", []) if row["share"]), key=lambda row: -row["share"])
+
+
+def member_table(report: dict[str, Any]) -> list[tuple[str, ...]]:
+    """A heading and a row for each of the first SHOWN models of the pool; empty if the report names none.
+
+    >>> member_table({"tried": [{"view": "words", "model": "NB", "share": 0.25, "accuracy": 0.9}]})
+    [('share', 'accuracy', 'text read as', 'model'), ('25 %', '90.0 %', 'words', 'NB')]
+    """
+    rows = members(report)
+    if not rows:
+        return []
+    name = next((one for one in ("accuracy", "f1") if one in rows[0]), None)
+    alone = {"accuracy": ("accuracy",), "f1": ("micro F1",), None: ()}[name]
+    table: list[tuple[str, ...]] = [("share", *alone, "text read as", "model")]
+    for row in rows[:SHOWN]:
+        values = {"accuracy": lambda one: f"{100 * one:.1f} %", "f1": lambda one: f"{one:.3f}"}
+        measured = () if name is None else (values[name](row[name]),)
+        table.append((f"{100 * row['share']:.0f} %", *measured, row["view"], row["model"]))
+    return table
+
+
+def remark_lines(report: dict[str, Any]) -> list[str]:
+    """What is special about the choice: that it was kept, made without a search, or left models out."""
+    lines = []
     if report.get("kept-choice"):
         made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
         lines.append(f"this choice was made on {made_on}, not on the present documents of the model, and was kept")
@@ -120,17 +159,10 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _measured(row: dict[str, Any]) -> str:
-    """Accuracy or F1 of the row as text; empty if the recipe was kept and nothing was measured."""
-    if "accuracy" not in row and "f1" not in row:
-        return ""
-    return f", {100 * row['accuracy']:.1f} %" if "accuracy" in row else f", F1 {row['f1']:.3f}"
-
-
 def check_report(report: Any) -> bool:
     """Whether the report of a model file can be shown."""
     try:
-        report_lines(report)
+        accuracy_lines(report), member_table(report), remark_lines(report)
     except (TypeError, KeyError, ValueError, AttributeError):
         return False
     return True

@@ -27,12 +27,10 @@ from unnaive.apps.common.shared_options import (
     reading,
     split_list,
 )
-from unnaive.base.errors import UnnaiveError, choose, count_noun
+from unnaive.base.errors import UnnaiveError, choose
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.grids import Grid
     from unnaive.evaluation.results import Record
-    from unnaive.evaluation.summaries import PairwiseTest
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.text.tokens import TokenRule
@@ -119,6 +117,7 @@ def compare(
 
     unnaive compare demo/train.csv --label queue --models complement,nbsvm,svm --splits 5
     """
+    from unnaive.apps.cli.comparison_summary import show_comparison
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.tokens import TokenRule
@@ -214,83 +213,3 @@ def write_comparison(records: list[Record], rival: str, reports: Sequence[Path] 
         ".json": lambda: records_as_json(records, against=rival) + "\n",
     }
     write_reports(reports, renderers)
-
-
-def show_comparison(records: list[Record], rival: str, file: Path | None) -> None:
-    """Means and differences as tables for the terminal."""
-    from unnaive.apps.common.screen import console, say_summary
-    from unnaive.evaluation.grids import SPREAD, make_grids
-    from unnaive.evaluation.summaries import pairwise_tests
-
-    grids = make_grids(records)
-    for grid in grids:
-        show_grid(grid)
-    if any(grid.has_spread for grid in grids):
-        echo(SPREAD)
-    tests = pairwise_tests(records, against=rival)
-    if tests:
-        console().print(f"{tests[0].measure} against {rival}", style="bold")
-        console().print(printed_difference_table(tests))
-    for sentence in explain_tests(tests):
-        echo(sentence)
-    if file is not None:
-        say_summary(f"records: {file}")
-
-
-def explain_tests(tests: list[PairwiseTest]) -> list[str]:
-    """Explain the columns of p, and what is missing for a verdict."""
-    from unnaive.evaluation.summaries import FEWEST_SPLITS
-
-    sentences = []
-    if any(test.corrected and test.splits >= FEWEST_SPLITS for test in tests):
-        sentences.append(
-            "p is of the two-sided corrected resampled t-test (Nadeau and Bengio): whether the methods "
-            "would differ with other training documents of the same kind; verdict at .05"
-        )
-    elif tests:
-        sentences.append(
-            f"no p with {count_noun(tests[0].splits, 'split')}: the test needs at least {FEWEST_SPLITS}; "
-            f"compare with --folds {FEWEST_SPLITS}, or with --splits {FEWEST_SPLITS} --train-sizes 0.008, or more"
-        )
-    if any(test.documents for test in tests):
-        sentences.append(
-            "McNemar is an exact test on documents; a document is right if all its labels are. It tests "
-            "whether these trained models differ, not whether the methods would with other training "
-            "documents"
-        )
-    return sentences
-
-
-def show_grid(grid: Grid) -> None:
-    """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
-    from unnaive.apps.common.screen import console, format_size, plain_table
-    from unnaive.evaluation.grids import fitting, format_seconds
-
-    out, sized = console(), any(grid.size(name) for name in grid.names)
-    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds") - 10 * sized
-    widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
-    for group in fitting(list(grid.places), widths, room):
-        table = plain_table(
-            grid.measure, *(f">{grid.places[point]}" for point in group), ">seconds", *[">file size"][:sized]
-        )
-        for name in grid.names:
-            costs = [format_seconds(grid.seconds(name, group)), *[format_size(grid.size(name, group))][:sized]]
-            table.add_row(name, *(grid.text(name, point) for point in group), *costs)
-        out.print(table, "")
-
-
-def printed_difference_table(tests: list[PairwiseTest]) -> Any:
-    """Wins and losses, p and verdict of each paired test."""
-    from unnaive.apps.common.screen import plain_table
-    from unnaive.evaluation.grids import place_names
-    from unnaive.evaluation.summaries import FEWEST_SPLITS
-
-    where = place_names(pair.place for pair in tests)
-    places = ["where"] if len(where) > 1 else []
-    table = plain_table("model", *places, "win/tie/loss", ">p", ">McNemar", "verdict")
-    for pair in tests:
-        test = (pair.corrected or pair.paired) if pair.splits >= FEWEST_SPLITS else None
-        p, exact = ("–" if result is None else f"{result.p:.2g}" for result in (test, pair.documents))
-        point = [where[pair.place]] if places else []
-        table.add_row(pair.first, *point, str(pair.outcome), p, exact, pair.verdict)
-    return table

@@ -107,7 +107,7 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
 
 def show_demo_measures(screen: Console, evaluation: Evaluation) -> None:
     """Measures on the test part, by class, and the confusions."""
-    from unnaive.apps.cli.commands.evaluate import printed_class_table, printed_confusion_table
+    from unnaive.apps.cli.evaluation_summary import printed_class_table, printed_confusion_table
 
     heading(screen, 2, "Measure")
     values = evaluation.measures

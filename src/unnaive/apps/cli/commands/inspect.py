@@ -71,7 +71,6 @@ def show_description(description: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.common.screen import console, format_size, plain_table
-    from unnaive.workflows.training_result import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(description['file'])}[/]: {description['title']}, {format_size(description['bytes'])}")
@@ -80,8 +79,7 @@ def show_description(description: dict[str, Any]) -> None:
     for name, value in description_lines(description):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
-    for line in search_lines(description.get("search")):
-        screen.print(escape(line))
+    show_search(description.get("search") or {})
     thresholds = [">threshold"] if description["thresholds"] else []
     table = plain_table("class", ">documents", *thresholds, "strongest terms")
     for row in description["classes"]:
@@ -92,6 +90,28 @@ def show_description(description: dict[str, Any]) -> None:
     screen.print(table)
 
 
+def show_search(search: dict[str, Any]) -> None:
+    """The search of auto: accuracy on held-out documents, then the models of the pool with their shares."""
+    from rich.markup import escape
+
+    from unnaive.apps.common.screen import console, plain_table
+    from unnaive.models.auto.search_report import accuracy_lines, member_table, remark_lines
+
+    screen = console()
+    for line in accuracy_lines(search):
+        screen.print(line, markup=False)
+    head, *rows = member_table(search) or [()]
+    if rows:
+        numbers = len(head) - 2  # the columns before the view and the model
+        table = plain_table(*(f"{'>' * (place < numbers)}{name}" for place, name in enumerate(head)))
+        for row in rows:
+            table.add_row(*map(escape, row))
+        screen.print()
+        screen.print(table)
+    for line in remark_lines(search):
+        screen.print(line, markup=False)
+
+
 ELSEWHERE = ("calibrate", "optimise")  # options that the lines about probabilities and the decision describe
 
 
@@ -99,8 +119,9 @@ def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and values of the lines to show."""
 
     def pairs(values: dict[str, Any]) -> str:
-        return ", ".join(f"{name}={value}" for name, value in values.items()) or "defaults"
+        return ", ".join(describe_setting(name, value) for name, value in values.items()) or "defaults"
 
+    from unnaive.base.setting_words import describe_setting
     from unnaive.text.field import describe_fields, read_fields
 
     seen, reading = description["terms_seen"], dict(description["reading"])

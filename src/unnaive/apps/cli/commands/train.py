@@ -205,7 +205,7 @@ def train(
     if as_json:
         echo(visible_json(result.to_dict()))
     else:
-        show_summary(result.to_dict(), memory)
+        show_summary(result.to_dict(), memory, test=test or ())
 
 
 def parse_budget(text: str | None) -> dict[str, Any]:
