@@ -625,7 +625,7 @@ class TestCompare:
     def test_the_page_has_a_picture_and_every_pair(self, run, tickets, tmp_path):
         assert run("compare", tickets, *self.WORDS, "--report", "c.html")[0] == 0
         page = (tmp_path / "c.html").read_text()
-        assert '<h1>tickets.csv: comparison</h1><p class="verdict">complement is best: accuracy 0.9' in page
+        assert '<h1>tickets.csv: comparison</h1><p class="verdict">complement has the highest accuracy, 0.9' in page
         assert "<dd>3 models, 5 random splits, " in page
         assert "accuracy, best first: complement 0.9" in page
         assert "Every pair of models" in page

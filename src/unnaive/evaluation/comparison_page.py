@@ -79,14 +79,18 @@ def comparison_verdict(records: Sequence[Record]) -> str:
     if not ranked:
         return "Nothing was measured."
     best = ranked[0]
+    most, apart = ("highest", "above") if find_measure(best.measure).larger_is_better else ("lowest", "below")
+    tied = [one.contender for one in ranked if one.mean == best.mean]
+    if len(tied) > 1:
+        return f"{', '.join(tied[:-1])} and {tied[-1]} have the same {best.measure}, {best.mean:.4f}, the {most}."
     low, high = best.interval or _interval_of_documents(records, best) or (None, None)
     interval = "" if low is None else f" (95 % interval {low:.4f} to {high:.4f})"
-    found = f"{best.contender} is best: {best.measure} {best.mean:.4f}{interval}"
+    found = f"{best.contender} has the {most} {best.measure}, {best.mean:.4f}{interval}"
     test = _test_of_best(records, ranked)
     if test is None:
         return f"{found}."
-    apart = abs((best.mean or 0.0) - (ranked[1].mean or 0.0))
-    return f"{found}, {apart:.4f} from {ranked[1].contender}; {_describe_test(test)}."
+    distance = abs((best.mean or 0.0) - (ranked[1].mean or 0.0))
+    return f"{found}, {distance:.4f} {apart} {ranked[1].contender}; {_describe_test(test)}."
 
 
 def _describe_test(test: PairwiseTest) -> str:

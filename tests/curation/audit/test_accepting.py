@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from html import unescape
 
 import pytest
@@ -67,10 +68,29 @@ def test_nothing_to_apply_nothing_to_save():
 def test_the_verdict_is_the_estimate_with_its_upper_end():
     assert audit_verdict(AUDIT) == "4 findings of 3 kinds in 20 documents."
     assert audit_verdict(Audit("x", 1, 1, 1, (), None, fast=True)) == "Nothing was found in 1 document."
+    none = Audit("x", 200, 2, 9, FINDINGS, ErrorEstimate(0.2, 0.0, 4.5, 11.0), fast=False)
+    assert audit_verdict(none).startswith("Probably none of 200 labels is wrong, at most 5 (95 % interval); ")
     estimated = Audit("x", 200, 2, 9, FINDINGS, ErrorEstimate(4.0, 1.0, 9.2, 11.0), fast=False)
     sentence = "About 4 of 200 labels (2.0 %) are probably wrong, at most 10 (95 % interval); 4 findings of 3 kinds."
     assert audit_verdict(estimated) == sentence
     assert sentence in unescape(audit_page(estimated))
+
+
+def test_the_command_of_the_page_reads_the_data_as_audit_did():
+    from unnaive.apps.cli.commands.audit import clean_command
+    from unnaive.io.datafiles import DataFile
+    from unnaive.io.read_options import ReadOptions
+
+    source = DataFile("my mail.csv", text=("subject", "body"), label="tags", separator=";",
+                      ignore_label=("n/a",), options=ReadOptions(encoding="cp1254"))  # fmt: skip
+    words = shlex.split(clean_command(source))
+    assert words[:4] == ["unnaive", "clean", "my mail.csv", FILE]
+    assert words[-2:] == ["-o", "FIXED.csv"]
+    given = sorted(zip(words[4:-2:2], words[5:-2:2], strict=True))
+    assert given == [
+        ("--label", "tags"), ("--label-separator", ";"), ("--set", "encoding=cp1254"), ("--set", "ignore-label=n/a"),
+        ("--text", "body"), ("--text", "subject"),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

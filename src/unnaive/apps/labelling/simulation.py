@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.apps.common.progress_bar import Progress
+from unnaive.apps.common.report_identity import identify
 from unnaive.apps.common.screen import console, echo, plain_table, show_event
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
 from unnaive.data.corpus import Corpus
 from unnaive.data.word_vectors import WordVectors
+from unnaive.evaluation.reports.identity import Identity
 from unnaive.io.datafiles import DataFile
 from unnaive.text.tokens import TokenRule
 from unnaive.workflows.corpora import read_corpus
@@ -41,7 +43,7 @@ def run_simulation(
         )
     summary = describe_curves(curves)
     for path in report or ():
-        write_page(curves, path, corpus.name)
+        write_page(curves, path, corpus.name, simulation_verdict(summary), identify({"data": data.paths}))
         summary["file"] = str(path)
     if as_json:
         echo(visible_json(summary))
@@ -89,7 +91,25 @@ def describe_curves(curves: list[LabellingCurve], at: int | None = None) -> dict
     return {"labels": base.labels[index], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
 
 
-def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
+def simulation_verdict(summary: dict[str, Any]) -> str:
+    """The best strategy, and the labels that it needs for the accuracy of random sampling, in one sentence.
+
+    >>> ways = [{"way": "random", "accuracy": 0.8, "share": 1.0, "p": None},
+    ...         {"way": "margin", "accuracy": 0.9, "share": 0.5, "p": 0.002}]
+    >>> simulation_verdict({"labels": 500, "goal": 0.8, "seeds": 10, "ways": ways})[:60]
+    'With 500 labels, margin has the highest accuracy, 0.900; for'
+    """
+    best = max(summary["ways"], key=lambda row: row["accuracy"])
+    labels = count_noun(summary["labels"], "label")
+    found = f"With {labels}, {best['way']} has the highest accuracy, {best['accuracy']:.3f}"
+    if best["way"] == "random" or best["share"] is None:
+        return f"{found}; random sampling has {summary['goal']:.3f}."
+    share = f"{100 * best['share']:.0f} % of the labels"
+    tested = "" if best["p"] is None else f" (p {best['p']:.2g}, sign test over {count_noun(summary['seeds'], 'seed')})"
+    return f"{found}; for {summary['goal']:.3f}, that of random sampling, it needs {share}{tested}."
+
+
+def write_page(curves: list[LabellingCurve], path: Path, name: str, verdict: str, identity: Identity) -> None:
     """Write a page with the plot.
 
     Mean accuracy against labels, with a band of one standard deviation over the seeds.
@@ -115,4 +135,5 @@ def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
         kind="wide",
     )
     with open_output(path) as file:
-        file.write(html.page(f"Query strategies: {name}", "Simulated labelling", [html.Section("Accuracy", drawn)]))
+        sections = [html.Section("Accuracy", drawn)]
+        file.write(html.page(f"Query strategies: {name}", verdict, sections, identity=identity))

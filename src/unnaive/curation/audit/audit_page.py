@@ -49,11 +49,12 @@ def audit_verdict(audit: Audit) -> str:
         return f"Nothing was found in {count_noun(audit.n_docs, 'document')}."
     if audit.errors is None:
         return f"{found} in {count_noun(audit.n_docs, 'document')}."
-    number, share = audit.errors.number, 100 * audit.errors.number / max(audit.n_docs, 1)
-    return (
-        f"About {number:,.0f} of {audit.n_docs:,} labels ({share:.1f} %) are probably wrong, at most "
-        f"{ceil(audit.errors.high):,} (95 % interval); {found}."
-    )
+    number, most = round(audit.errors.number), f"at most {ceil(audit.errors.high):,} (95 % interval)"
+    labels = count_noun(audit.n_docs, "label")
+    if not number:
+        return f"Probably none of {labels} is wrong, {most}; {found}."
+    share = 100 * audit.errors.number / max(audit.n_docs, 1)
+    return f"About {number:,} of {labels} ({share:.1f} %) are probably wrong, {most}; {found}."
 
 
 def summary_section(audit: Audit, kinds: dict[str, int]) -> str:

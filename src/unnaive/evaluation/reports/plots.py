@@ -135,6 +135,8 @@ def intervals_figure(
             )
         axes.set_yticks(range(len(values)), [shorten_name(name) for name, _, _ in values])
         axes.set(ylim=(len(values) - 0.4, -0.6))
+        if max((interval or (mean, mean))[1] for _, mean, interval in values) <= 1:  # nothing is above 1
+            axes.set_xlim(right=min(axes.get_xlim()[1], 1.004))
         return drawing
 
 

@@ -16,6 +16,7 @@ from unnaive.apps.common.option_markers import BY_SET
 from unnaive.apps.common.path_options import READ, WRITTEN, written_into
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import (
+    FLAGS,
     OUTPUT,
     STDOUT,
     Archives,
@@ -180,9 +181,13 @@ def clean_command(source: DataFile) -> str:
     """The command that applies the file of accepted findings that the page saves."""
     from unnaive.curation.audit.accepting import FILE
 
-    columns = [word for name in source.text for word in ("--text", name)]
-    columns += ["--label", source.label] if source.label else []
-    return f"{shlex.join(['unnaive', 'clean', *source.paths, FILE, *columns])} -o FIXED.csv"
+    words = ["unnaive", "clean", *source.paths, FILE]
+    for name, value in source.how_to_read().items():
+        option = {"separator": "--label-separator"}.get(name, f"--{name}") if name in (*FLAGS, "separator") else ""
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            shown = str(one).lower() if isinstance(one, bool) else str(one)
+            words += [option, shown] if option else ["--set", f"{name.replace('_', '-')}={shown}"]
+    return f"{shlex.join(words)} -o FIXED.csv"
 
 
 def unfinished_work(beside: Path | None) -> Unfinished | None:
