@@ -16,7 +16,7 @@ from pathlib import Path
 
 PROTOCOL_NAMES = {"register", "main", "join"}  # of a command's module, of a script, of an integration
 # the names of fastText's functions, and of those that an MLflow flavor has
-INTERFACES = {"interop/fasttext/model.py", "interop/integrations/mlflow_flavor.py"}
+INTERFACES = {"interop/fasttext/model.py", "interop/fasttext/names.py", "interop/integrations/mlflow_flavor.py"}
 TWINS = "_reference.py"  # how the modules end that do in Python what native ones do
 COMMANDS = ("apps/cli/commands/", "apps/service/command.py", "apps/labelling/command.py")
 

@@ -102,6 +102,11 @@ class FastTextModel(WordMethods):
             return labels, _split(values, labels)
         return tuple(labels[0]), values.astype(np.float64)
 
+    def rank_lines(self, lines: list[str], k: int, threshold: float) -> tuple[list[list[str]], list[list[float]]]:
+        """The labels and probabilities of lines without newlines; bytes that are not UTF-8 are lone surrogates."""
+        labels, values = self._best(_as_bytes(lines), k, threshold)
+        return labels, [part.tolist() for part in _split(values, labels)]
+
     def test(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
         """(documents, precision, recall) of the k best labels on a file of labelled lines."""
         counts = self._counts(path, k, threshold)
