@@ -23,6 +23,7 @@ from unnaive.apps.common.web.running import ListenOptions, run_app
 from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions, read_local_secret
+from unnaive.apps.common.web.short_turns import short_turns
 from unnaive.apps.common.web.tokens import Token, Tokens, TokenScope
 from unnaive.apps.labelling.people import Person, person_tokens
 from unnaive.apps.labelling.project_routes import make_project_router
@@ -104,7 +105,8 @@ def serve_page(
     app = make_label_app(
         labelling, who, tokens, secret, people=bool(people), hosts=LOOPBACK if local else ()
     )  # the token is always needed
-    run_app(app, place, announce)
+    with short_turns():  # progress is computed in threads
+        run_app(app, place, announce)
 
 
 def usual_port(host: str, location: str) -> int:

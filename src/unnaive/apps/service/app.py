@@ -7,7 +7,6 @@ import gc
 import json
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -25,7 +24,6 @@ from unnaive.apps.common.web.effects import Effect, declares, include_routers
 from unnaive.apps.common.web.guard import Guard
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.proxies import Proxies
-from unnaive.apps.common.web.running import SWITCH_SECONDS
 from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions
@@ -173,7 +171,6 @@ def read_evaluation(path: str) -> dict[str, Any]:
 
 def app_of_worker() -> Guard:
     """Build the application in one of several worker processes."""
-    sys.setswitchinterval(SWITCH_SECONDS)
     return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
 
 

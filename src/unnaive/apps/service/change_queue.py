@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.short_turns import short_turns
 from unnaive.apps.service.requested_changes import RequestedChange
 from unnaive.apps.service.served import ServedModel
 
@@ -49,7 +50,8 @@ class ChangeQueue:
         def work() -> Done:
             if self._stopping:
                 raise Refused(503, STOPPING)
-            return function(*arguments, **named)
+            with short_turns():
+                return function(*arguments, **named)
 
         with self._lock:
             if self._stopping:
@@ -79,7 +81,8 @@ class ChangeQueue:
             batch = self._take(MOST)
         while batch:
             try:
-                outcomes = self._model.change_together([request for request, _ in batch])
+                with short_turns():
+                    outcomes = self._model.change_together([request for request, _ in batch])
             except BaseException as problem:
                 for _, future in batch:
                     future.set_exception(problem)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from unnaive.apps.common.web.answered_by import note_version
 from unnaive.apps.common.web.limits import Limits
 from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.short_turns import short_turns
 from unnaive.apps.service.batching import Batcher, Scored, TopScored
 from unnaive.apps.service.change_queue import ChangeQueue
 from unnaive.apps.service.drift import measure_drift
@@ -88,11 +89,21 @@ class Models:
 
     async def work(self, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
         """Run a function in a thread and return its result."""
-        return await asyncio.get_running_loop().run_in_executor(self._working, lambda: function(*arguments, **named))
+
+        def work() -> Found:
+            with short_turns():
+                return function(*arguments, **named)
+
+        return await asyncio.get_running_loop().run_in_executor(self._working, work)
 
     async def read(self, function: Callable[[], Found]) -> Found:
         """Run a function that reads a table, one at a time, and return its result."""
-        return await asyncio.get_running_loop().run_in_executor(self._reading, function)
+
+        def work() -> Found:
+            with short_turns():
+                return function()
+
+        return await asyncio.get_running_loop().run_in_executor(self._reading, work)
 
     async def change(self, model: ServedModel, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
         """Run a function that changes a model, one at a time; it completes even if the client disconnects."""

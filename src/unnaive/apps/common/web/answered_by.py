@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from functools import lru_cache
 from urllib.parse import quote
 
 _answering: ContextVar[tuple[str, int, str] | None] = ContextVar("answering", default=None)
@@ -26,8 +27,11 @@ def version_headers() -> list[tuple[bytes, bytes]]:
     [(b'unnaive-version', b'3'), (b'unnaive-version-id', b'5fa9a7a53b9b94d1')]
     """
     answer = _answering.get()
-    if answer is None:
-        return []
+    return [] if answer is None else _headers_of(answer)
+
+
+@lru_cache(maxsize=64)
+def _headers_of(answer: tuple[str, int, str]) -> list[tuple[bytes, bytes]]:
     name, number, identifier = answer
     return [
         (b"unnaive-model", quote(name, safe=" ").encode()), (b"unnaive-version", b"%d" % number),

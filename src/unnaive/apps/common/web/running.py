@@ -35,7 +35,6 @@ SERVER: dict[str, Any] = {
 }
 WORKER_SECONDS = {"timeout_worker_healthcheck": 60}  # a worker that is starting or starved may answer late
 ACCEPTED_AT_ONCE = 32  # new connections accepted at once; fewer if there are few descriptors
-SWITCH_SECONDS = 0.0005  # while a thread computes in Python, an answer waits no longer than this for each of its turns
 UNIX = "unix:"  # before the path of a Unix socket, in the place of a host
 
 
@@ -112,7 +111,6 @@ def run_app(app: Any, place: ListenOptions, announce: Callable[[int], None], *, 
     application.
     """
     place.check_certificate()
-    sys.setswitchinterval(SWITCH_SECONDS)
     patience = {name: value for name, value in WORKER_SECONDS.items() if name in signature(uvicorn.Config).parameters}
     config = uvicorn.Config(
         app, factory=isinstance(app, str), host=place.host, port=place.port, workers=workers,
