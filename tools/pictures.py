@@ -1,8 +1,8 @@
-"""Makes the pictures of the README: docs/assets/terminal.svg, what a first session prints, and docs/assets/report.png.
+"""Makes the pictures of a first session: docs/assets/terminal.svg, what it prints, and docs/assets/report*.png.
 
 python tools/pictures.py    (needs a Chromium: the one that playwright finds, or the one on the PATH)
 
-The session is run in a terminal of its own, in an empty folder; the report is the page that it writes.
+The session is run in a terminal of its own, in an empty folder; the reports are the pages that it writes.
 """
 
 from __future__ import annotations
@@ -16,24 +16,46 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
+
+from unnaive.base.palette import DARK, DARK_SERIES
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 COLUMNS = 104
 SESSION = (  # (command, how many lines of its beginning and of its end are shown; None for not at all)
     ("unnaive demo -o demo", None),
-    ("unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv", (5, 2)),
-    ('unnaive explain tickets.model "I was charged twice, please refund me"', (10, 0)),
-    ("unnaive evaluate tickets.model tickets/test.csv --report report.html", None),
+    ("unnaive train demo/train.csv --label queue -o tickets.model --test demo/test.csv", (5, 2)),
+    ('unnaive explain tickets.model "I was charged twice, please refund me" --report why.html', (10, 0)),
+    ("unnaive evaluate tickets.model demo/test.csv --report report.html", None),
+    (
+        "unnaive compare demo/train.csv --label queue --models complement,nbsvm,svm --folds 5 --report compare.html",
+        None,
+    ),
+    ("unnaive audit demo/train.csv --label queue --report audit.html", None),
 )
-THEME = TerminalTheme(
-    (24, 26, 33), (222, 224, 230),
-    [(24, 26, 33), (240, 113, 120), (126, 211, 140), (240, 200, 110), (110, 170, 250), (200, 150, 240), (100, 210, 220),
-     (222, 224, 230)],
-)  # fmt: skip
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 800}
+COLOURS = 64  # of a picture: a page has few, and the file is a quarter as large
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """A colour of the palette as numbers.
+
+    >>> rgb("#0072b2")
+    (0, 114, 178)
+    """
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red, green, blue
+
+
+PAPER, INK = rgb(DARK["paper"]), rgb(DARK["ink"])
+THEME = TerminalTheme(  # black, red, green, yellow, blue, magenta, cyan, white
+    PAPER, INK, [PAPER, rgb(DARK["bad"]), *(rgb(DARK_SERIES[number]) for number in (2, 4, 0, 3, 5)), INK]
+)
 # rich's own format without fonts that would be fetched from elsewhere
 FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
@@ -108,23 +130,45 @@ def draw_session(folder: Path) -> None:
     (ASSETS / "terminal.svg").write_text(svg, encoding="utf-8")
 
 
-def picture_report(page: Path) -> None:
-    """The top of the report, as a browser shows it."""
+def shoot(view: Any, name: str) -> None:
+    """Keep a picture of what the browser shows."""
+    picture = Image.open(io.BytesIO(view.screenshot()))
+    small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    small.save(ASSETS / f"report{name}.png", optimize=True)
+
+
+def picture_reports(folder: Path) -> None:
+    """The reports, as a browser shows them: their tops, the documents of a cell, and findings that are accepted."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        view = browser.new_page(viewport={"width": 1000, "height": 860})
-        view.goto(page.as_uri())
-        view.screenshot(path=ASSETS / "report.png")
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+        def open_page(name: str, size: dict[str, int] = WIDE, scheme: str = "light") -> Any:
+            view = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+            view.goto((folder / f"{name}.html").as_uri())
+            return view
+
+        shoot(open_page("report"), "")
+        shoot(open_page("report", NARROW, "dark"), "-phone")
+        view = open_page("report", scheme="dark")
+        view.locator("table.pairs a[data-cell]").first.click()
+        shoot(view, "-documents")
+        shoot(open_page("compare"), "-compare")
+        shoot(open_page("why", scheme="dark"), "-explain")
+        view = open_page("audit")
+        for number in (0, 2):
+            view.locator("input[data-line]").nth(number).check()
+        view.locator("#suspected-label-errors").evaluate("element => element.scrollIntoView()")
+        shoot(view, "-audit")
         browser.close()
 
 
 def main() -> None:
-    """Make both pictures."""
+    """Make all pictures."""
     with tempfile.TemporaryDirectory() as name:
         draw_session(Path(name))
-        picture_report(Path(name) / "report.html")
+        picture_reports(Path(name))
 
 
 if __name__ == "__main__":

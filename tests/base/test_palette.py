@@ -83,8 +83,8 @@ def test_the_first_lines_of_figures_stand_out(series, paper):
 def test_the_terminal_marks_evidence_in_colours_that_are_read_on_black_and_on_white():
     pytest.importorskip("rich")
     for name in ("for", "against"):
-        assert min(contrast(palette.LIGHT[name], ground) for ground in ("#000000", "#ffffff")) >= 3
+        assert min(contrast(palette.TERMINAL[name], ground) for ground in ("#000000", "#ffffff")) >= 3.5
     evidence = (Evidence("good", 1, 2.0, ((0, 4),)), Evidence("bad", 1, -2.0, ((5, 8),)))
     one = Explanation("good bad", "ham", None, "", 0.0, 0.0, None, evidence)
     styles = [str(span.style) for span in one.highlighted().spans]
-    assert styles == [f"bold white on {palette.LIGHT['for']}", f"bold black on {palette.LIGHT['against']}"]
+    assert styles == [f"bold white on {palette.TERMINAL['for']}", f"bold black on {palette.TERMINAL['against']}"]

@@ -18,6 +18,8 @@ DARK = {
 }  # fmt: skip
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # of figures, in order
 DARK_SERIES = ("#56b4e9", "#f0a35e", "#4fd1a5", "#e29fc4", "#f2c14e", "#a9b8ff")  # the same series on dark pages
+# between the light and the dark ones, since a terminal does not tell which it is; of the 256 that most terminals have
+TERMINAL = {"for": "#0087d7", "against": "#d75f00"}
 TINTS = {"blue": "#e8f0fe", "orange": "#fdf0e3", "green": "#e7f6ec"}  # of boxes in diagrams
 
 

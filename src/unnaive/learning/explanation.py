@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import floor, isfinite, log10
 from typing import Any
 
-from unnaive.base.palette import LIGHT
+from unnaive.base.palette import LIGHT, TERMINAL
 from unnaive.base.types import Label
 
 SHOWN = 10  # maximum number of terms for, and of terms against
@@ -166,7 +166,7 @@ class Explanation:
     def _paired(self) -> list[tuple[str, str, str, str]]:
         """Rows of the table: value and term for, value and term against, including the base."""
         sides = []
-        for sign, colour in ((1, LIGHT["for"]), (-1, LIGHT["against"])):
+        for sign, colour in ((1, TERMINAL["for"]), (-1, TERMINAL["against"])):
             side = [(item.value, _escaped(_times(item))) for item in self.strongest(sign)]
             if self.base * sign > 0 and isfinite(self.base):
                 side.append((self.base, f"[italic]{self.base_name}[/]"))
@@ -232,7 +232,7 @@ def _style(share: float) -> str:
     """A terminal style for evidence from −1 to 1."""
     if abs(share) < 0.02:
         return ""
-    colour, ink = (LIGHT["for"], "white") if share > 0 else (LIGHT["against"], "black")
+    colour, ink = (TERMINAL["for"], "white") if share > 0 else (TERMINAL["against"], "black")
     return f"bold {ink} on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
 
 
