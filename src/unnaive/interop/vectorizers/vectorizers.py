@@ -6,6 +6,7 @@ set_output. This module imports scikit-learn, and is imported when one of its cl
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -23,7 +24,6 @@ from unnaive.text.backend import kernel
 from unnaive.text.characters import KernelRows
 from unnaive.text.python_text import PythonCounter, PythonRule, sum_columns, unpack_terms
 
-WORDS = r"(?u)\b\w\w+\b"
 JOBS: dict[str, Any] = {"n_jobs": [Integral, None]}  # the constraint of our own parameter
 # how scikit-learn returns a sparse table: as csr_matrix, or from 1.9 on as its configuration says
 _as_configured = getattr(theirs, "_align_api_if_sparse", sparse.csr_matrix)
@@ -31,6 +31,19 @@ _as_configured = getattr(theirs, "_align_api_if_sparse", sparse.csr_matrix)
 
 def _threads(n_jobs: int | None) -> int:
     return 1 if n_jobs is None else thread_count(int(n_jobs))
+
+
+def _constructor(peer: Any) -> Any:
+    """The constructor of scikit-learn's class with `n_jobs` as the last parameter; get_params reads its signature."""
+
+    def __init__(self: Any, *, n_jobs: int | None = None, **settings: Any) -> None:
+        peer.__init__(self, **settings)
+        self.n_jobs = n_jobs
+
+    own = inspect.Parameter("n_jobs", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="int | None")
+    theirs_ = inspect.signature(peer.__init__)
+    __init__.__signature__ = theirs_.replace(parameters=[*theirs_.parameters.values(), own])  # type: ignore[attr-defined]
+    return __init__
 
 
 class CountVectorizer(theirs.CountVectorizer):  # type: ignore[misc]
@@ -51,36 +64,7 @@ class CountVectorizer(theirs.CountVectorizer):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = theirs.CountVectorizer._parameter_constraints | JOBS
-
-    def __init__(
-        self,
-        *,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
-        token_pattern: str | None = WORDS,
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
-        max_df: float = 1.0,
-        min_df: float = 1,
-        max_features: int | None = None,
-        vocabulary: Any = None,
-        binary: bool = False,
-        dtype: Any = np.int64,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            input=input, encoding=encoding, decode_error=decode_error, strip_accents=strip_accents,
-            lowercase=lowercase, preprocessor=preprocessor, tokenizer=tokenizer, stop_words=stop_words,
-            token_pattern=token_pattern, ngram_range=ngram_range, analyzer=analyzer, max_df=max_df, min_df=min_df,
-            max_features=max_features, vocabulary=vocabulary, binary=binary, dtype=dtype,
-        )  # fmt: skip
-        self.n_jobs = n_jobs
+    __init__ = _constructor(theirs.CountVectorizer)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the terms of more documents; the first call is `fit`.
@@ -248,41 +232,7 @@ class TfidfVectorizer(CountVectorizer, theirs.TfidfVectorizer):  # type: ignore[
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = theirs.TfidfVectorizer._parameter_constraints | JOBS
-
-    def __init__(
-        self,
-        *,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        analyzer: Any = "word",
-        stop_words: Any = None,
-        token_pattern: str | None = WORDS,
-        ngram_range: tuple[int, int] = (1, 1),
-        max_df: float = 1.0,
-        min_df: float = 1,
-        max_features: int | None = None,
-        vocabulary: Any = None,
-        binary: bool = False,
-        dtype: Any = np.float64,
-        norm: str | None = "l2",
-        use_idf: bool = True,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        theirs.TfidfVectorizer.__init__(
-            self, input=input, encoding=encoding, decode_error=decode_error, strip_accents=strip_accents,
-            lowercase=lowercase, preprocessor=preprocessor, tokenizer=tokenizer, analyzer=analyzer,
-            stop_words=stop_words, token_pattern=token_pattern, ngram_range=ngram_range, max_df=max_df, min_df=min_df,
-            max_features=max_features, vocabulary=vocabulary, binary=binary, dtype=dtype, norm=norm, use_idf=use_idf,
-            smooth_idf=smooth_idf, sublinear_tf=sublinear_tf,
-        )  # fmt: skip
-        self.n_jobs = n_jobs
+    __init__ = _constructor(theirs.TfidfVectorizer)
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the terms and their document frequencies."""
@@ -352,35 +302,7 @@ class HashingVectorizer(theirs.HashingVectorizer):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = theirs.HashingVectorizer._parameter_constraints | JOBS
-
-    def __init__(
-        self,
-        *,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
-        token_pattern: str | None = WORDS,
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
-        n_features: int = 2**20,
-        binary: bool = False,
-        norm: str | None = "l2",
-        alternate_sign: bool = True,
-        dtype: Any = np.float64,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            input=input, encoding=encoding, decode_error=decode_error, strip_accents=strip_accents,
-            lowercase=lowercase, preprocessor=preprocessor, tokenizer=tokenizer, stop_words=stop_words,
-            token_pattern=token_pattern, ngram_range=ngram_range, analyzer=analyzer, n_features=n_features,
-            binary=binary, norm=norm, alternate_sign=alternate_sign, dtype=dtype,
-        )  # fmt: skip
-        self.n_jobs = n_jobs
+    __init__ = _constructor(theirs.HashingVectorizer)
 
     def transform(self, X: Any) -> Any:
         """The documents (n_docs, n_features) by the hashes of their terms."""
