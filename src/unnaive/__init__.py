@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier as TextClassifier
     from unnaive.data.counts import Counts as Counts
     from unnaive.data.soft_labels import soft_labels as soft_labels
+    from unnaive.evaluation.estimated_accuracy import estimate_accuracy as estimate_accuracy
     from unnaive.evaluation.evaluate import evaluate as evaluate
     from unnaive.evaluation.evaluation_report import report as report
     from unnaive.evaluation.experiments import compare as compare
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from unnaive.workflows.clean import clean_file as clean_file
     from unnaive.workflows.compare import compare_file as compare_file
     from unnaive.workflows.compress import compress_file as compress_file
+    from unnaive.workflows.estimate_accuracy import estimate_accuracy_file as estimate_accuracy_file
     from unnaive.workflows.evaluate import evaluate_file as evaluate_file
     from unnaive.workflows.export import export_file as export_file
     from unnaive.workflows.filter import filter_files as filter_files
@@ -91,6 +93,8 @@ _HOMES = {
     "TokenRule": "unnaive.text.tokens",
     "train_file": "unnaive.workflows.train",
     "evaluate_file": "unnaive.workflows.evaluate",
+    "estimate_accuracy": "unnaive.evaluation.estimated_accuracy",
+    "estimate_accuracy_file": "unnaive.workflows.estimate_accuracy",
     "predict_file": "unnaive.workflows.predict",
     "compress_file": "unnaive.workflows.compress",
     "verify_file": "unnaive.workflows.verify",

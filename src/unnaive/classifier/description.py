@@ -124,6 +124,8 @@ CONFORMAL = {
     ),
     "several": FieldRule("a whole number", _is_whole(0), optional=True),
     "novelty": FieldRule("a whole number", _is_whole(0), optional=True),
+    "right": FieldRule("a whole number", _is_whole(0), optional=True),
+    "wrong": FieldRule("a whole number", _is_whole(0), optional=True),
     "unseen": FieldRule("a share from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1, optional=True),
 }
 SETTINGS = {  # settings of models whose types are not plain

@@ -292,7 +292,7 @@ def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
     if stored is None:
         return None
-    optional = [name for name in ("several", "novelty", "mean_p") if f"conformal.{name}" in arrays]
+    optional = [name for name in ("several", "novelty", "mean_p", "right", "wrong") if f"conformal.{name}" in arrays]
     names = ("overall", "by_class", *optional)
     tables = {name: arrays[f"conformal.{name}"] for name in names}
     return ConformalScores.from_arrays(tables, stored, n_classes)

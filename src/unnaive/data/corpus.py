@@ -27,10 +27,14 @@ def check_some_documents(n_docs: int, name: str = "") -> None:
         raise BadData(f"{name}{': ' if name else ''}there are no documents; give at least one")
 
 
+class NoLabels(BadData):
+    """Data that was read for its labels has none."""
+
+
 def check_some_labels(n_labelled: int, name: str = "") -> None:
     """Raise an error if no document has a label, or there is no class; `name` as in `check_some_documents`."""
     if not n_labelled:
-        raise BadData(
+        raise NoLabels(
             f"{name}{': ' if name else ''}no document has a label; label some documents, or name another column with "
             "--label"
         )

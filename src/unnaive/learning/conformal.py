@@ -106,6 +106,9 @@ class ConformalScores:
               None for multilabel data, and in older files
     unseen    the share of new documents expected to have a class that no training document has (Good–Turing); 0 for
               multilabel data
+    right     1 − p of the predicted class of the documents for which it is right, from which the accuracy on documents
+              without labels is estimated; None for multilabel data, and in older files
+    wrong     the same of the documents for which it is wrong
 
     The scores are those of documents of known classes: a set can never contain a class that nobody has seen. So that
     sets contain the label of 90 % of all new documents, they must contain that of 90 / (1 − unseen) % of the documents
@@ -123,6 +126,8 @@ class ConformalScores:
     novelty: Ladder | None = None
     mean_p: Floats | None = None
     unseen: float = 0.0
+    right: Ladder | None = None
+    wrong: Ladder | None = None
 
     @property
     def n_documents(self) -> int:
@@ -132,12 +137,13 @@ class ConformalScores:
     @classmethod
     def of(
         cls, log_p: Floats, Y: Any, *, multilabel: bool = False, novelty: Floats | None = None,
-        weight: Floats | None = None, unseen: float = 0.0,
+        weight: Floats | None = None, unseen: float = 0.0, predicted: Ids | None = None,
     ) -> ConformalScores:  # fmt: skip
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
 
-        weight  that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two
-        unseen  the share of new documents of classes without a training document
+        weight     that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two
+        unseen     the share of new documents of classes without a training document
+        predicted  the class with the highest score of each document (n_docs,); None for the most probable one
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
         >>> np.exp(-held_out.overall.values).round(3), held_out.mean_p
@@ -160,7 +166,16 @@ class ConformalScores:
         unlike = None if novelty is None else ladder(novelty, slice(None))
         mean = None if multilabel else np.average(exp(log_p), axis=0, weights=weight)
         overall = ladder(worst, n_labels == 1 if multilabel else slice(None))
-        return cls(overall, tuple(each), several, unlike, None if mean is None else _float32(mean), unseen)
+        right = wrong = None
+        if not multilabel:
+            best = log_p.argmax(axis=1) if predicted is None else predicted
+            is_right = np.zeros(len(log_p), np.bool_)
+            is_right[rows[truth.indices == best[rows]]] = True
+            doubt = uncertainty(log_p, best)
+            right, wrong = ladder(doubt, is_right), ladder(doubt, ~is_right)
+        return cls(
+            overall, tuple(each), several, unlike, None if mean is None else _float32(mean), unseen, right, wrong
+        )
 
     def accepted(self, log_p: Floats, coverage: float, *, by_class: bool = False) -> Any:
         """The classes in the set of each document, bool (n_docs, n_classes); a set may be empty.
@@ -239,13 +254,17 @@ class ConformalScores:
             arrays["mean_p"] = self.mean_p.astype(np.float32)
         if self.unseen:
             about["unseen"] = self.unseen
+        for name, ladder in (("right", self.right), ("wrong", self.wrong)):
+            if ladder is not None:
+                arrays[name], about[name] = ladder.values.astype(np.float32), ladder.n
         return arrays, about
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any], n_classes: int) -> ConformalScores:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
         sizes = settings["class_documents"]
-        if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in ("several", "novelty")):
+        optional = ("several", "novelty", "right", "wrong")
+        if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in optional):
             raise ValueError("the sizes of its held-out scores do not match its classes")
         ladders, each, at = [], arrays["by_class"], 0
         for n in sizes:
@@ -253,15 +272,22 @@ class ConformalScores:
             at += len(ladders[-1].values)
         if each.shape != (at,):
             raise ValueError("the sizes of its held-out scores do not match its classes")
-        overall, several, novelty = arrays["overall"], arrays.get("several"), arrays.get("novelty")
-        return cls(
-            _read_ladder(settings["documents"], overall, MOST, whole=True),
-            tuple(ladders),
-            None if several is None else _read_ladder(settings["several"], several, MOST, whole=True),
-            None if novelty is None else _read_ladder(settings["novelty"], novelty, MOST, whole=True),
-            _read_means(arrays.get("mean_p"), n_classes),
-            settings.get("unseen", 0.0),
+        overall = _read_ladder(settings["documents"], arrays["overall"], MOST, whole=True)
+        several, novelty, right, wrong = (
+            _read_ladder(settings[name], arrays[name], MOST, whole=True) if name in arrays else None
+            for name in optional
         )
+        mean = _read_means(arrays.get("mean_p"), n_classes)
+        return cls(overall, tuple(ladders), several, novelty, mean, settings.get("unseen", 0.0), right, wrong)
+
+
+def uncertainty(log_p: Floats, predicted: Ids) -> Floats:
+    """1 − p of the predicted class of each document (n_docs,).
+
+    >>> uncertainty(np.log([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1]))
+    array([0.25, 0.5 ])
+    """
+    return np.asarray(np.maximum(1 - exp(log_p[np.arange(len(log_p)), predicted]), 0.0))
 
 
 def _threshold_together(ladders: Sequence[Ladder], coverage: float) -> float:

@@ -118,8 +118,9 @@ def _conformal_scores(
         scores, log_p, Y = scores[known], log_p[known], Y[known]
         weight = None if weight is None else weight[known]
     return ConformalScores.of(
-        log_p, Y, multilabel=targets.multilabel, novelty=novelty_scores(fitted, scores), weight=weight, unseen=unseen
-    )
+        log_p, Y, multilabel=targets.multilabel, novelty=novelty_scores(fitted, scores), weight=weight, unseen=unseen,
+        predicted=scores.argmax(axis=1),
+    )  # fmt: skip
 
 
 def tune_choice(

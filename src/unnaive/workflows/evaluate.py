@@ -98,13 +98,13 @@ def evaluate_file(
     """
     from unnaive.base.open_files import hash_file
     from unnaive.evaluation.evaluate import evaluate
-    from unnaive.learning.class_spellings import respell_labels
+    from unnaive.workflows.labelled_documents import read_labelled
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.trained_columns import read_as_trained
 
     fitted, source, feedback = open_model(model), open_data(data, text=text, label=label), Feedback(progress)
     watched = feedback.reading(read_as_trained(source, fitted))
-    corpus = respell_labels(fitted, watched.corpus())
+    corpus = read_labelled(watched, fitted)
     warn_about_learnt(fitted, corpus)
     digest = hash_file(model) if isinstance(model, (str, Path)) else None
     feedback.step("measuring")

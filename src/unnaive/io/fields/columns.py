@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.base.open_files import STDIN
+from unnaive.data.corpus import NoLabels
 from unnaive.data.fields.bad_values import BadRecord
 from unnaive.data.fields.column_kinds import LABEL_NAMES, TEXT_NAMES, Profile
 from unnaive.data.fields.field_choice import arrange_fields
@@ -408,16 +409,16 @@ class _ColumnChooser:
     def ask_for_label(self, others: list[str]) -> None:
         plausible = [name for name in others if self.may_be_label(name)]
         if not others:
-            raise BadData(
+            raise NoLabels(
                 f"{self.source} has only the column {join_names(self.names)}; expected a column of labels too"
             )
         if plausible:
-            raise BadData(
+            raise NoLabels(
                 f"which column of {self.source} holds the labels? {self.list_columns(plausible)}; "
                 f"use --label {self.column_words}{self.suggest_flags()}"
             )
         kinds = ", ".join(f"{name} holds {self.profiles[name].kind}" for name in others[:MOST_LISTED])
-        raise BadData(f"no column of {self.source} looks like labels: {kinds}; use --label NAME if one of them is")
+        raise NoLabels(f"no column of {self.source} looks like labels: {kinds}; use --label NAME if one of them is")
 
     @property
     def column_words(self) -> str:

@@ -1,8 +1,8 @@
-"""`unnaive evaluate`: measures of a model on labelled documents."""
+"""`unnaive evaluate`: measures of a model on labelled documents, or its estimated accuracy on others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ModelAddress, Reports, reading
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
+from unnaive.data.corpus import NoLabels
 
 if TYPE_CHECKING:
     from unnaive.evaluation.reports.identity import Identity
@@ -30,7 +31,10 @@ def register(app: typer.Typer) -> None:
     app.command()(evaluate)
 
 
-@reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.", trained=True)
+@reading(
+    "Labelled documents: a file, a folder with a folder for each class, or - for stdin; texts without labels too.",
+    trained=True,
+)
 def evaluate(
     model: ModelAddress,
     source: DataFile,
@@ -75,7 +79,7 @@ def evaluate(
     ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model on labelled documents that it has not seen.
+    """Evaluate a model on labelled documents that it has not seen, or estimate its accuracy on texts without labels.
 
     unnaive evaluate demo/tickets.model demo/test.csv --label queue --report report.html
     """
@@ -111,11 +115,18 @@ def evaluate(
             for sentence in class_mismatches(support, on_spark["unknown"], on_spark["absent"]):
                 echo(f"note: {sentence}", err=True)
         return
-    with Progress() as bar:
-        result = evaluate_file(
-            model, source, measures=measure or (), target_accuracy=target_accuracy, confidence=confidence,
-            out_of_scope=out_of_scope, progress=bar.event,
-        )  # fmt: skip
+    try:
+        with Progress() as bar:
+            result = evaluate_file(
+                model, source, measures=measure or (), target_accuracy=target_accuracy, confidence=confidence,
+                out_of_scope=out_of_scope, progress=bar.event,
+            )  # fmt: skip
+    except NoLabels as problem:
+        needing = {"--measure": measure, "--target-accuracy": target_accuracy, "--out-of-scope": out_of_scope}
+        estimate_without_labels(
+            model, source, problem, {**needing, "--report": report}, at_least=at_least, as_json=as_json
+        )
+        return
     if as_json:
         echo(visible_json(result.to_dict()))
     else:
@@ -138,6 +149,39 @@ def evaluate(
     write_reports(report, renderers)
     if at_least is not None:
         check_at_least(result, measure, at_least)
+
+
+def estimate_without_labels(
+    model: str,
+    source: DataFile,
+    problem: NoLabels,
+    needing: Mapping[str, object],
+    *,
+    at_least: float | None,
+    as_json: bool,
+) -> None:
+    """Print the estimated accuracy on data without labels; the error if labels were named or an option needs them."""
+    from unnaive.apps.cli.estimate_screen import show_estimate
+    from unnaive.apps.common.progress_bar import Progress
+    from unnaive.apps.common.screen import say_summary
+    from unnaive.workflows.estimate_accuracy import estimate_accuracy_file
+    from unnaive.workflows.labelled_documents import names_labels
+
+    option = next((name for name, value in needing.items() if value), None)
+    if names_labels(source):
+        raise problem
+    if option is not None:
+        raise UnnaiveError(f"{option} needs documents with labels: {problem}") from problem
+    echo(f"note: no labels were found, so the accuracy is estimated ({problem})", err=True)
+    with Progress() as bar:
+        result = estimate_accuracy_file(model, source, progress=bar.event)
+    if as_json:
+        echo(visible_json(result.to_dict()))
+    else:
+        say_summary(f"read {result.read}")
+        show_estimate(result)
+    if at_least is not None and result.estimate.accuracy < at_least:
+        raise BelowTarget(f"the estimated accuracy is {result.estimate.accuracy:.4f}, below {at_least:g} (--at-least)")
 
 
 def write_page(model: str, source: DataFile, result: EvaluationResult) -> str:
