@@ -22,6 +22,7 @@ from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.base.open_files import check_exists
 from unnaive.base.types import Arrays
 from unnaive.data.word_vectors import KEPT_WORDS, WordVectors
+from unnaive.io.vectors.static_embeddings import read_static_embeddings, static_embedding_files
 from unnaive.io.vectors.word_vector_files import read_named_vectors
 from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
 from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
@@ -31,22 +32,21 @@ REMEMBERED = 4  # files whose vectors are kept in memory
 
 
 def read_vectors(vectors: Any, *, limit: int | None = KEPT_WORDS) -> WordVectors | None:
-    """The vectors of the first words of a file, or the WordVectors passed in; None for None."""
+    """The vectors of the first words of a file or folder, or the WordVectors passed in; None for None."""
     if vectors is None or isinstance(vectors, WordVectors):
         return vectors
     if not isinstance(vectors, (str, os.PathLike)):
         raise UnnaiveError(f"vectors came as {type(vectors).__name__}; give the path of a file, or a WordVectors")
     file_path = check_exists(os.fspath(vectors))
-    if file_path.is_dir():
-        raise BadData(f"{vectors} is a folder; name a file of word vectors")
-    about = file_path.stat()
-    return _read_known(str(file_path.resolve()), about.st_size, about.st_mtime_ns, limit)
+    parts = static_embedding_files(file_path) if file_path.is_dir() else (file_path,)
+    about = tuple((part.stat().st_size, part.stat().st_mtime_ns) for part in parts)
+    return _read_known(str(file_path.resolve()), about, limit)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _read_known(path: str, size: int, changed: int, limit: int | None) -> WordVectors:
-    """The vectors of a file of this size and time, from the cache if it has them."""
-    key = hashlib.blake2b(repr((VERSION, path, size, changed, limit)).encode(), digest_size=16).hexdigest()
+def _read_known(path: str, about: tuple[tuple[int, int], ...], limit: int | None) -> WordVectors:
+    """The vectors of files of these sizes and times, from the cache if it has them."""
+    key = hashlib.blake2b(repr((VERSION, path, about, limit)).encode(), digest_size=16).hexdigest()
     cached = cache_folder() / "vectors" / f"{key}.safetensors"
     with suppress(OSError, ValueError, BadModel, KeyError):
         return WordVectors.from_arrays(_load(cached))
@@ -81,8 +81,8 @@ def _packed(arrays: Arrays) -> bytes:
 
 
 def _read_file(path: Path, limit: int | None) -> WordVectors:
-    if not is_fasttext_file(path):
-        words, table = read_named_vectors(path, limit)
+    if path.is_dir() or not is_fasttext_file(path):
+        words, table = (read_static_embeddings if path.is_dir() else read_named_vectors)(path, limit)
         if not table.any():
             raise BadData(f"the word vectors of {path} are all zero; give a file with other vectors")
         return WordVectors.of(words, table, limit=limit)
