@@ -97,7 +97,7 @@ def test_the_service_knows_words_by_their_vectors(run, files):
         (["--word-vectors", "all.csv"], "all.csv has no word vectors: its first line is 'text,label'"),
         (["--word-vectors", "empty.txt"], "empty.txt has no word vectors: it is empty"),
         (["--word-vectors", "absent.txt"], "absent.txt"),
-        (["--word-vectors", "."], "is a folder without model.safetensors and tokenizer.json; name a file of word vectors"),
+        (["--word-vectors", "."], "is a folder without model.safetensors and tokenizer.json"),
         (["--word-vectors", "glove.txt", "-m", "multinomial"], "cannot use word vectors"),
     ],
 )

@@ -76,7 +76,7 @@ class TrainingOptions:
         'dicts. For multilabel targets "macro-f1" is the same as decision="scut".',
     )
     word_vectors: Any = option(
-        "Word vectors for auto, maxent, nbsvm or svm: a file of GloVe, word2vec or fastText, .npz, or a model2vec folder.",
+        "Word vectors for auto, maxent, nbsvm or svm: a file of GloVe, word2vec, fastText, .npz; a model2vec folder.",
         stored="no",
         default=None,
         metavar="FILE",

@@ -51,7 +51,7 @@ def names_labels(source: DataFile) -> bool:
 
 
 def _has_texts_only(source: DataFile, fitted: FittedModel) -> bool:
-    """Whether a file that is not the table it was taken for is texts; not if its first line names the labels."""
+    """Whether a file that cannot be read as a table has plain texts; not if its first line names the labels."""
     from unnaive.io.formats import split_row
     from unnaive.workflows.trained_columns import trained_columns
 
