@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from unnaive.base.types import Label
 from unnaive.learning.decisions import Thresholds, TopK
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.tokens import TokenRule
@@ -17,8 +19,11 @@ DECISION_WORDS = {
 }
 
 
-def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
-    """The model card as plain values."""
+def model_card(fitted: FittedModel, terms: int, labels: Sequence[Label] | None = None) -> dict[str, Any]:
+    """The model card as plain values, which `inspect` and the service show.
+
+    labels  the classes to list; all by default
+    """
     statistic = fitted.statistic
     documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
     usual = TokenRule().to_dict()
@@ -33,7 +38,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
         "calibrated": fitted.calibrated,
         "decision": describe_decision(fitted.decision),
         "network": has_network(fitted),
-        "documents": None if statistic is None else float(statistic.n_docs),
+        "documents": None if statistic is None else _plain_number(statistic.n_docs),
         "terms": fitted.scorer.n_terms,
         "classes": [
             {
@@ -42,9 +47,13 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
                 "threshold": thresholds.get(str(label)),
                 "terms": [{"term": term, "value": value} for term, value in fitted.strongest_terms(label, terms)],
             }
-            for label in fitted.classes
+            for label in (fitted.classes if labels is None else labels)
         ],
     }
+
+
+def _plain_number(value: Any) -> float | int:
+    return int(value) if value == int(value) else float(value)
 
 
 def has_network(fitted: FittedModel) -> bool:

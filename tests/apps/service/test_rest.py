@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
 from unnaive.apps.service.app import create_app
+from unnaive.workflows.describe_model import describe_file
 
 from .conftest import WITH_TOKEN, options, tickets
 
@@ -282,3 +283,18 @@ def test_many_gzip_members(client: TestClient) -> None:
         answer = client.post("/v1/classify", content=gzip.compress(member) * 20_000, headers=headers)
         assert answer.status_code == 400
         assert "gzip members with little in them" in answer.json()["error"]
+
+
+def test_inspect_and_the_service_show_the_same_card(client: TestClient, model_file: Path) -> None:
+    fitted = TextClassifier.load(model_file).fitted_
+    described = json.loads(json.dumps(describe_file(fitted, model_file, list(fitted.classes), 10)))
+    card = client.get("/v1/models/tickets").json()
+    for shown, row in zip(card.pop("classes"), described["classes"], strict=True):
+        assert [[term["term"], term["value"]] for term in shown.pop("terms")] == row.pop("terms")
+        assert shown == {"label": row.pop("class"), **row}
+    own = {"name", "version", "version_id", "teachable", "evaluation", "history"}
+    usual = {"reading"}  # the card leaves out what every model does
+    assert {name: described[name] for name in card.keys() - own - usual} == {
+        name: value for name, value in card.items() if name not in own | usual
+    }
+    assert card["reading"].items() <= described["reading"].items()
