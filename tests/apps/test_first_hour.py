@@ -194,7 +194,7 @@ class TestPredictions:
         assert (row["nr"], row["labels"], row["known_terms"]) == ("a7", ["sport"], 2)
         assert (
             {one["label"]: one["probability"] for one in row["classes"]}["sport"]
-            == pytest.approx(row["probability"][0])
+            == pytest.approx(row["probability"])
             == pytest.approx(0.9)
         )
         table = pa.parquet.read_table(tmp_path / "x.parquet")
@@ -342,7 +342,11 @@ class TestMultilabel:
         lines = run("predict", "tags.model", "test.csv", "--json", "--quiet")[1].splitlines()
         rows = [json.loads(line) for line in lines]
         assert any(len(row["labels"]) > 1 for row in rows)
-        assert all(row["probability"] == sorted(row["probability"], reverse=True) for row in rows)
+        for row in rows:
+            values = [one["score"] for one in row["classes"]]
+            assert [one["label"] for one in row["classes"]] == row["labels"]
+            assert values == sorted(values, reverse=True)
+            assert (row["label"], row["score"]) == (next(iter(row["labels"]), None), next(iter(values), None))
 
     def test_inspect_shows_thresholds(self, run, tags):
         run("train", *tags, "--quiet")

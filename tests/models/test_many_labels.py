@@ -113,7 +113,7 @@ def by_all_scores(monkeypatch, fitted):
     return fitted
 
 
-@pytest.mark.parametrize("more", [{}, {"top": 3}, {"below": 0.6}, {"undecided": "none"}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"top_k": 3}, {"min_probability": 0.6}, {"undecided": "none"}], ids=str)
 def test_predict_writes_what_it_writes_by_all_scores(multilabel, single, monkeypatch, more):
     ids = [str(row) for row in range(len(TEXTS))]
     found = [Predictor(fitted, **more).predict(ids, TEXTS) for fitted in (multilabel, single)]

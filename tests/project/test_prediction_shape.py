@@ -1,4 +1,4 @@
-"""docs/prediction.schema.json: predictions of the command line, of REST and of JavaScript have these keys and forms."""
+"""docs/prediction.schema.json: a prediction has one shape in the command line, REST, JavaScript, ONNX and Spark."""
 
 import json
 import shutil
@@ -7,90 +7,151 @@ from pathlib import Path
 
 import pytest
 
-from unnaive import TextClassifier, export_file, predict_file, write_tickets
+from unnaive import TextClassifier, export_file, predict_file, train_file, write_tickets
+from unnaive.apps.cli.main import exit_code
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "prediction.schema.json").read_text(encoding="utf-8"))
-KINDS = {
-    "string": str,
-    "number": (int, float),
-    "integer": int,
-    "boolean": bool,
-    "null": type(None),
-    "array": list,
-    "object": dict,
-}
-TEXT = "I was charged twice, please refund me"
+TEXTS = ["I was charged twice, please refund me", "the api is down, urgent: refund", "zzz"]
+SHARED = ("label", "labels", "probability")  # keys that every surface has
+COVERAGE = 0.9
 
 
-def check(value, schema):
-    """Check a value by the words of JSON Schema that ours uses."""
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    assert isinstance(value, tuple(KINDS[kind] for kind in kinds if not isinstance(KINDS[kind], tuple))) or any(
-        isinstance(value, KINDS[kind]) for kind in kinds
-    ), (value, schema)
-    if isinstance(value, dict):
-        assert set(schema.get("required", ())) <= set(value)
-        for name, part in schema.get("properties", {}).items():
-            if name in value:
-                check(value[name], part)
-    if isinstance(value, list) and "items" in schema:
-        for item in value:
-            check(item, schema["items"])
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        assert schema.get("minimum", value) <= value <= schema.get("maximum", value)
+def check(answers):
+    """Check answers by the schema."""
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    for answer in answers:
+        assert [problem.message for problem in validator.iter_errors(answer)] == [], answer
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    from unnaive import train_file
+def same(answers, others, tolerance=1e-9):
+    """Whether answers agree in the shared keys, and in every other key of the schema that both have."""
+    for answer, other in zip(answers, others, strict=True):
+        for key in {*SHARED, *(set(answer) & set(other) & set(SCHEMA["properties"]) - {"classes", "explanation"})}:
+            expected = answer[key]
+            if isinstance(expected, float):
+                expected = pytest.approx(expected, abs=tolerance)
+            assert other[key] == expected, key
+        for one, two in zip(answer.get("classes", ()), other.get("classes", ()), strict=False):
+            assert two == {"label": one["label"], "probability": pytest.approx(one["probability"], abs=tolerance)}
 
+
+@pytest.fixture(scope="module", params=["queue", "tags"])
+def model(request, tmp_path_factory):
+    """A model of one label for each document, and one of several."""
     folder = write_tickets(tmp_path_factory.mktemp("shape"))
     path = folder / "shape.model"
-    train_file(folder / "train.csv", TextClassifier("nbsvm", calibrate="temperature"), label="queue", output=path)
+    several = {"label_separator": ";"} if request.param == "tags" else {}
+    classifier = TextClassifier("nbsvm", calibrate="temperature" if request.param == "queue" else "platt")
+    from unnaive.io.datafiles import DataFile
+
+    train_file(DataFile(str(folder / "train.csv"), label=request.param, separator=several.get("label_separator")),
+               classifier, output=path)  # fmt: skip
     return path
 
 
-@pytest.mark.slow
-def test_the_command_line_rest_and_javascript_give_one_shape(model, tmp_path):
-    found = {"command line": by_command(model), "REST": by_rest(model), "JavaScript": by_javascript(model, tmp_path)}
-    answers = {name: answer for name, answer in found.items() if answer is not None}
-    for answer in answers.values():
-        check(answer, SCHEMA)
-    shared = [{key: answer[key] for key in ("labels", "label_set")} for answer in answers.values()]
-    assert all(one == shared[0] for one in shared), answers
-    top = [[one["label"] for one in answer["classes"]] for answer in answers.values() if "classes" in answer]
-    assert all(one == top[0] for one in top)
-
-
+@pytest.fixture(scope="module")
 def by_command(model):
-    (row,) = predict_file(model, model, documents=[TEXT], top_k=3, coverage=0.9).rows
-    assert {"labels", "classes", "label_set", "known_terms"} <= set(row)
-    return json.loads(json.dumps(row))
+    rows = predict_file(model, model, documents=TEXTS, top_k=3, coverage=COVERAGE).rows
+    return json.loads(json.dumps(rows))
 
 
-def by_rest(model):
+@pytest.mark.slow
+def test_the_command_line(model, by_command):
+    check(by_command)
+    assert {*SHARED, "classes", "label_set", "known_terms"} <= set(by_command[0])
+    undecided = predict_file(model, model, documents=TEXTS, min_probability=1.0, undecided="ask").rows
+    check(undecided)
+    assert undecided[2]["label"] == "ask"
+    assert undecided[2]["labels"] == ["ask"]
+    scores = TextClassifier("nbsvm").fit(["a ball", "a law"], ["sport", "politics"])
+    (row,) = predict_file(scores, model, documents=["a ball"]).rows
+    check([row])
+    assert "probability" not in row
+    assert row["score"] > 0
+
+
+@pytest.mark.slow
+def test_rest(model, by_command):
     pytest.importorskip("fastapi", reason="the service needs the extra `serve`")
     from fastapi.testclient import TestClient
 
     from unnaive.apps.service.app import ServiceOptions, create_app
 
     with TestClient(create_app(ServiceOptions(models={"m": str(model)}, token="t" * 16, read_only=True))) as client:
-        answer = client.post(
-            "/v1/classify", json={"text": TEXT, "top_k": 3, "coverage": 0.9, "out_of_scope_rate": 0.01}
+
+        def classify(**options):
+            results = client.post("/v1/classify", json={"texts": TEXTS, "top_k": 3} | options).json()["results"]
+            check(results)
+            return results
+
+        same(by_command, classify())
+        same(by_command, classify(coverage=COVERAGE))
+        same(
+            predict_file(model, model, documents=TEXTS, top_k=3, min_probability=0.999).rows,
+            classify(min_probability=0.999),
         )
-    (result,) = answer.json()["results"]
-    assert {"label", "labels", "classes", "label_set", "out_of_scope_score"} <= set(result)
-    return result
 
 
-def by_javascript(model, folder):
+@pytest.mark.slow
+def test_javascript(model, by_command, tmp_path):
     node = shutil.which("node")
     if node is None:
-        return None
-    export_file(model, "js", folder / "js")
-    script = f"import {{ classify }} from {json.dumps((folder / 'js' / 'model.js').as_uri())}; "
-    script += f"console.log(JSON.stringify(classify({json.dumps(TEXT)}, {{ coverage: 0.9 }})))"
+        pytest.skip("node is not installed")
+    export_file(model, "js", tmp_path / "js")
+    script = f"import {{ classify }} from {json.dumps((tmp_path / 'js' / 'model.js').as_uri())}; "
+    script += f"console.log(JSON.stringify({json.dumps(TEXTS)}.map((text) => classify(text, {{ coverage: 0.9 }}))))"
     done = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
-    answer = json.loads(done.stdout)
-    assert {"label", "labels", "label_set", "known_terms"} <= set(answer)
-    return answer
+    answers = json.loads(done.stdout)
+    check(answers)
+    assert {*SHARED, "known_terms", "label_set"} <= set(answers[0])
+    same(by_command, answers)
+
+
+@pytest.mark.slow
+def test_onnx(model, by_command):
+    """The metadata name the output of each key."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    import numpy as np
+
+    from unnaive.classifier.model_file import load_model
+    from unnaive.interop.export.onnx_target import onnx_model, open_session
+    from unnaive.interop.export.portable import portable_model
+
+    session = open_session(onnx_model(portable_model(load_model(model), "onnx")))
+    metadata = session.get_modelmeta().custom_metadata_map
+    classes, output = json.loads(metadata["classes"]), json.loads(metadata["prediction"])
+    names = [one.name for one in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"text": np.array(TEXTS, dtype=object)}), strict=True))
+    answers = []
+    for row in range(len(TEXTS)):
+        values = found[output["classes"]][row]
+        chosen = np.flatnonzero(found[output["labels"]][row])
+        decided = [classes[at] for at in sorted(chosen, key=lambda at: -found["scores"][row][at])]
+        label = str(found[output["label"]][row]) or None
+        answers.append({
+            "label": label, "labels": decided, "known_terms": int(found[output["known_terms"]][row]),
+            "probability": None if label is None else float(values[classes.index(label)]),
+        })  # fmt: skip
+    check(answers)
+    same(by_command, answers, 1e-6)
+
+
+@pytest.mark.slow
+def test_spark(model, by_command, tmp_path):
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    given, out = tmp_path / "texts.jsonl", tmp_path / "out.jsonl"
+    given.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
+    words = ["predict", str(model), str(given), "--engine", "spark", "--set", "master=local[1]"]
+    assert exit_code([*words, "-o", str(out), "--quiet"]) == 0
+    lines = [line for part in sorted(out.glob("part-*")) for line in part.read_text().splitlines()]
+    by_text = {answer["text"]: answer for answer in map(json.loads, lines)}
+    answers = [by_text[text] for text in TEXTS]
+    for answer in answers:  # Spark leaves nulls out
+        answer.setdefault("label", None)
+        if answer["label"] is None:
+            answer["probability"] = None
+    check(answers)
+    same(by_command, answers)

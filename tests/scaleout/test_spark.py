@@ -511,9 +511,9 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert run("predict", model, table, "-o", tmp_path / "labelled.parquet", "--engine", "spark", "--quiet") == 0
     rows = spark.read.parquet(str(tmp_path / "labelled.parquet")).orderBy("number").collect()
     fitted = load_model(model)
-    assert [row.predicted_label for row in rows] == fitted.predict(tickets[0]).tolist()
+    assert [row.label for row in rows] == fitted.predict(tickets[0]).tolist()
     assert np.array_equal([row.probability for row in rows], fitted.predict_proba(tickets[0]).max(axis=1))
-    assert rows[0].asDict().keys() == {"body", "queue", "number", "predicted_label", "probability"}
+    assert rows[0].asDict().keys() == {"body", "queue", "number", "label", "probability"}
     capsys.readouterr()
     assert run("evaluate", model, table, "--engine", "spark", "--json") == 0
     on_spark = json.loads(capsys.readouterr().out)

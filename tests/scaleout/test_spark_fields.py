@@ -119,7 +119,7 @@ def test_the_command_line_reads_columns_as_fields(spark, rows, tmp_path, capsys)
     model = tmp_path / "local.model"
     assert run("predict", model, table, "-o", tmp_path / "labelled.parquet", "--engine", "spark", "--quiet") == 0
     found = spark.read.parquet(str(tmp_path / "labelled.parquet")).orderBy("ticket").collect()
-    assert [row.predicted_label for row in found] == TextClassifier.load(model).predict(rows).tolist()
+    assert [row.label for row in found] == TextClassifier.load(model).predict(rows).tolist()
     capsys.readouterr()
     assert run("evaluate", model, table, "--json", "--engine", "spark") == 0
     measured = json.loads(capsys.readouterr().out)

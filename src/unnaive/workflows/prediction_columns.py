@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unnaive.text.buffer import TextBuffer
 
 
-NEW_KEYS = ("labels", "known_terms", "label_set", "classes", "explanation")  # of a prediction in JSON
+NEW_KEYS = ("label", "labels", "known_terms", "label_set", "classes", "explanation")  # of a prediction in JSON
 WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 to six digits
 
 
@@ -22,7 +22,7 @@ class Layout:
 
     kind        the name of the value of a label, "probability" or "score"
     classes     a column for each of these classes, none without --all
-    top         number of labels with values for every document
+    top_k       number of labels with values for every document
     multilabel  whether documents are multilabel
     explain     the terms that count most for the label
     sets        the prediction set with a confidence
@@ -32,7 +32,7 @@ class Layout:
 
     kind: str
     classes: tuple[str, ...] = ()
-    top: int = 1
+    top_k: int = 1
     multilabel: bool = False
     explain: bool = False
     sets: bool = False
@@ -42,7 +42,7 @@ class Layout:
     @property
     def plain(self) -> bool:
         """Whether every document has one label and nothing else was requested."""
-        return not (self.multilabel or self.sets or self.explain or self.classes or self.top > 1)
+        return not (self.multilabel or self.sets or self.explain or self.classes or self.top_k > 1)
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Layout:
     def flat(self, record: RowValues) -> dict[str, Any]:
         """The new columns of a record for a table: label, value, known_terms, then other requested ones."""
         labels, values = record["labels"], record["values"]
-        if self.top > 1:
+        if self.top_k > 1:
             pairs = record["top"]
         elif self.multilabel:
             pairs = [([str(label) for label in labels], values)]
@@ -97,13 +97,19 @@ class Layout:
         return {self.rename(name): value for name, value in row.items()}
 
     def nested(self, record: RowValues) -> dict[str, Any]:
-        """The new keys of a record for JSON."""
-        row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
+        """The new keys of a record for JSON: docs/prediction.schema.json."""
+        labels, values = record["labels"], record["values"]
+        row = {
+            "label": labels[0] if labels else None, "labels": labels, self.kind: values[0] if values else None,
+            "known_terms": record["known_terms"],
+        }  # fmt: skip
         if self.sets:
             row["label_set"] = record["set"]
-        values = zip(self.classes, record["all"], strict=True) if self.classes else record.get("top")
-        if values is not None:
-            row["classes"] = [{"label": label, self.kind: value} for label, value in values]
+        pairs = record.get("top") or (record["given"] if self.multilabel else None)
+        if self.classes:
+            pairs = sorted(zip(self.classes, record["all"], strict=True), key=lambda pair: -pair[1])
+        if pairs is not None:
+            row["classes"] = [{"label": label, self.kind: value} for label, value in pairs]
         if self.explain:
             row["explanation"] = record["why"].to_dict()
         return {self.rename(name): value for name, value in row.items()}
@@ -112,7 +118,7 @@ class Layout:
         """The known Arrow types of the columns: those of the input file and those of the predictions."""
         import pyarrow
 
-        several = self.multilabel and self.top == 1
+        several = self.multilabel and self.top_k == 1
         texts = pyarrow.list_(pyarrow.string()) if several else pyarrow.string()
         numbers = pyarrow.list_(pyarrow.float64()) if several else pyarrow.float64()
         types = dict(self.types) | {self.rename("label"): texts, self.rename(self.kind): numbers}

@@ -19,19 +19,19 @@ REJECTED = "undecided"  # the label of rejected and of novel documents, unless -
 class Predictor:
     """Texts → records: labels with values, other requested output, and the number of known terms.
 
-    top      number of best classes per document; every: all of them, in the order of the classes
-    undecided  the label of documents without a known term; below: minimum probability of the best label
+    top_k    number of best classes per document; every: all of them, in the order of the classes
+    undecided  the label of documents without a known term; min_probability: minimum probability of the best label
     out_of_scope_rate  share of held-out documents less like the classes than a labelled one; None for any
     coverage  coverage of the prediction set; None for no set
     show_text  whether records have the text, to show its beginning
     """
 
     fitted: FittedModel
-    top: int = 1
+    top_k: int = 1
     every: bool = False
     explain: bool = False
     undecided: str | None = None
-    below: float | None = None
+    min_probability: float | None = None
     coverage: float | None = None
     by_class: bool = False
     at_least_one: bool = False
@@ -49,7 +49,7 @@ class Predictor:
         """Raise an error if documents are to be rejected by probabilities that the model does not have."""
         from unnaive.base.errors import UnnaiveError
 
-        if self.below is not None and not self.fitted.probabilistic:
+        if self.min_probability is not None and not self.fitted.probabilistic:
             raise UnnaiveError(f"{self.fitted.spec.model.traits.title} gives no probabilities to reject by; "
                                "train it with --calibrate temperature")  # fmt: skip
         if self.out_of_scope_rate is not None:
@@ -86,8 +86,8 @@ class Predictor:
             highest = values.max(axis=1)
         labels = [self._names[code] for code in best.tolist()]
         rejected = {}
-        if self.below is not None:
-            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.undecided or REJECTED)
+        if self.min_probability is not None:
+            rejected = dict.fromkeys(np.flatnonzero(shown < self.min_probability).tolist(), self.undecided or REJECTED)
         if self.out_of_scope_rate is not None:
             novel = self.fitted.out_of_scope_rows(scores, self.out_of_scope_rate)
             rejected |= dict.fromkeys(np.flatnonzero(novel).tolist(), self.undecided or REJECTED)
@@ -99,7 +99,7 @@ class Predictor:
 
     def _top_labels(self, texts: Sequence[str]) -> TopLabels | None:
         """The output for documents if it does not need the scores of all classes; else None."""
-        return self.fitted.top_labels(texts, self.top) if self._by_best else None
+        return self.fitted.top_labels(texts, self.top_k) if self._by_best else None
 
     @cached_property
     def _by_best(self) -> bool:
@@ -124,7 +124,9 @@ class Predictor:
         """The lead of the best score from which its probability is 1 to six digits."""
         from unnaive.workflows.prediction_columns import WRITTEN_AS_ONE
 
-        seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
+        seen = self.kind != "probability" or (
+            self.min_probability is not None and self.min_probability > WRITTEN_AS_ONE
+        )
         seen = seen or self.out_of_scope_rate is not None
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
 
@@ -141,8 +143,8 @@ class Predictor:
         scores, values, known_terms = self._score(texts)
         self.count_seen(known_terms.tolist())
         label_sets = self.fitted.label_sets_of(scores)
-        shown = min(self.top, len(self.fitted.classes))
-        order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
+        shown = min(self.top_k, len(self.fitted.classes))
+        order = self.fitted.best_classes(scores, values, shown) if self.top_k > 1 else None
         first = self.fitted.first_labels(scores) if self.explain else ()
         sets, novel = None, [False] * len(scores)
         if self.out_of_scope_rate is not None:
@@ -172,7 +174,7 @@ class Predictor:
 
         self.count_seen(top.known.tolist())
         classes, first, starts = self.fitted.classes, top.first_cells(), top.top.starts.tolist()
-        order = top.best_cells(self.top) if self.top > 1 else None
+        order = top.best_cells(self.top_k) if self.top_k > 1 else None
         records = []
         for row, (name, n_known) in enumerate(zip(ids, top.known.tolist(), strict=True)):
             cells = np.arange(starts[row], starts[row + 1])
@@ -203,12 +205,13 @@ class Predictor:
     def _decided(
         self, labels: list[Any], shown: list[float], n_known: int, highest: float, novel: bool = False
     ) -> RowValues:
-        """Labels and their values; if rejected, the highest value of any class."""
+        """Labels and their values; if rejected, the highest value of any class. `given` are those before."""
+        given = list(zip(labels, shown, strict=True))
         if self.undecided is not None and not n_known:
             labels, shown = [self.undecided], [highest]
-        elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
+        elif novel or (self.min_probability is not None and max(shown, default=0.0) < self.min_probability):
             labels, shown = [self.undecided or REJECTED], [highest]
-        return {"labels": labels, "values": shown, "kind": self.kind, "known_terms": n_known}
+        return {"labels": labels, "values": shown, "given": given, "kind": self.kind, "known_terms": n_known}
 
     @cached_property
     def _places(self) -> dict[Any, int]:

@@ -197,12 +197,17 @@ def predict_on_spark(engine: SparkEngine, model: str | Path, source: DataFile, o
 
         documents = _read_documents(spark, read_as_trained(source, fitted), labelled=False, format=format)
         columns = documents.columns
-        names = [_new_name(name, documents.kept) for name in ("predicted_label", fitted.value_name)]
+        names = [_new_name(name, documents.kept) for name in ("label", fitted.value_name)]
         rows = documents.rows.withColumnRenamed(TEXT, DOCUMENT)
         out = transform(rows, fitted, text=DOCUMENT, prediction=NEW[0], best=NEW[1]).drop(DOCUMENT)
         if format in DELIMITERS and fitted.multilabel:
             out = out.withColumn(NEW[0], F.concat_ws(columns.separator or ";", NEW[0]))
         out = out.toDF(*documents.kept, *names)
+        if WRITERS.get(format) == "json":  # the shape of docs/prediction.schema.json
+            label, labels = F.col(f"`{names[0]}`"), _new_name("labels", documents.kept)
+            out = out.withColumn(labels, label if fitted.multilabel else F.array(label))
+            if fitted.multilabel:
+                out = out.withColumn(names[0], F.get(label, F.lit(0)))
         writer = out.write.options(**VALUES_AS_THEY_ARE)
         if format in DELIMITERS:
             writer = writer.option("sep", DELIMITERS[format])
@@ -259,6 +264,7 @@ def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:
+    """The name of a new column, as predict without Spark names it: predicted_… if the input has it."""
     while name in taken:
-        name += "_"
+        name = f"predicted_{name}"
     return name

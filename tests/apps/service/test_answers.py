@@ -58,7 +58,7 @@ def test_service_and_command_line_list_the_decided_class_first(tmp_path):
         results = client.post("/v1/classify", json={"texts": NEW}).json()["results"]
     predicted = model.predict(NEW).tolist()
     assert [one["label"] for one in results] == [one["classes"][0]["label"] for one in results] == predicted
-    records = Predictor(model.fitted_, top=3).predict([str(row) for row in range(len(NEW))], NEW)
+    records = Predictor(model.fitted_, top_k=3).predict([str(row) for row in range(len(NEW))], NEW)
     assert [record["top"][0][0] for record in records] == predicted
 
 

@@ -64,6 +64,8 @@ class TextResult(BaseModel):
 
     label: Label | None = Field(description="The label, or the most probable of several; null if there is none.")
     labels: list[Label]
+    probability: float | None = Field(None, description="The probability of the label; null if there is none.")
+    score: float | None = Field(None, description="The score of the label, if the model has no probabilities.")
     classes: list[ClassValue]
     label_set: list[Label] | None = None
     out_of_scope_score: float | None = Field(

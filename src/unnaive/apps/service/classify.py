@@ -157,7 +157,14 @@ def leave_undecided(results: list[dict[str, Any]], least: float) -> None:
     """Label texts "undecided" that have no label, or whose best label has a lower probability than `least`."""
     for result in results:
         if not result["labels"] or result["classes"][0]["probability"] < least:
-            result["label"], result["labels"] = UNDECIDED, [UNDECIDED]
+            decide_nothing(result)
+
+
+def decide_nothing(result: dict[str, Any]) -> None:
+    """Label a result "undecided"; its probability, or score, is then the best of the classes."""
+    result["label"], result["labels"] = UNDECIDED, [UNDECIDED]
+    value = next(name for name in result["classes"][0] if name != "label")
+    result[value] = max(one[value] for one in result["classes"])
 
 
 def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, rate: float) -> None:
@@ -170,7 +177,7 @@ def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, r
     for result, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
         result["out_of_scope_score"] = share
         if novel:
-            result["label"], result["labels"] = UNDECIDED, [UNDECIDED]
+            decide_nothing(result)
 
 
 def explanation(version: Version, text: str, query: bodies.ClassifyRequest) -> dict[str, Any]:

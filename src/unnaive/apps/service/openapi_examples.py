@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 TEXT = "my invoice was charged twice"
-BILLING = {"label": "billing", "labels": ["billing"], "classes": [{"label": "billing", "probability": 0.93}]}
+BILLING = {
+    "label": "billing", "labels": ["billing"], "probability": 0.93,
+    "classes": [{"label": "billing", "probability": 0.93}],
+}  # fmt: skip
 TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [TEXT]}
 CONFIG = '<View><Text name="text" value="$text"/><Choices name="queue" toName="text"/></View>'
 CHANGE = {

@@ -15,7 +15,7 @@ from unnaive.base.types import Floats
 def render_rows(
     version: Version, scores: Floats, limit: int | None, separator: bytes, more: dict[str, Any] | None = None
 ) -> Rendered:
-    """The result for each text as JSON: its label, and at most `limit` classes with their values.
+    """The result for each text as JSON: its label with the value, and at most `limit` classes with theirs.
 
     `more` is added to each result, such as the model version in a stream.
 
@@ -28,7 +28,7 @@ def render_rows(
         return render_plain(answers, limit, separator, more)
     order, values = answers.best(limit)
     n_texts, shown = order.shape
-    width = 2 * shown + 2
+    width = 2 * shown + 3
     parts: list[bytes] = [b""] * (n_texts * width)
     if not n_texts:
         return Rendered(parts, width, separator)
@@ -36,10 +36,11 @@ def render_rows(
     numbers = orjson.dumps(values.ravel(), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
     chosen = answers.fitted.decide(scores).indices
     parts[0::width] = map(pieces.heads.__getitem__, chosen.tolist())
+    parts[1::width] = numbers[::shown]  # the first class is the label
     for rank in range(shown):
         names = pieces.following if rank else pieces.first
-        parts[2 * rank + 1 :: width] = map(names.__getitem__, order[:, rank].tolist())
-        parts[2 * rank + 2 :: width] = numbers[rank::shown]
+        parts[2 * rank + 2 :: width] = map(names.__getitem__, order[:, rank].tolist())
+        parts[2 * rank + 3 :: width] = numbers[rank::shown]
     end = b"}]}" if not more else b"}]," + orjson.dumps(more)[1:]
     parts[width - 1 :: width] = [end + separator] * n_texts
     return Rendered(parts, width, separator)
@@ -70,7 +71,7 @@ def plain_rows(answers: Answers | TopAnswers, limit: int | None) -> list[dict[st
     """The same as values."""
     name = answers.fitted.value_name
     return [
-        {"label": labels[0] if labels else None, "labels": labels,
+        {"label": labels[0] if labels else None, "labels": labels, name: ranked[0][1] if labels else None,
          "classes": [{"label": label, name: value} for label, value in ranked]}
         for labels, ranked in zip(answers.labels(), answers.ranked(limit), strict=True)
     ]  # fmt: skip

@@ -56,8 +56,8 @@ def make_version(fitted: FittedModel, number: int, digest: str) -> Version:
 class JsonPieces:
     """The constant JSON of each class, before a value.
 
-    heads      the start of a result, if the class is its label
-    first      the class as the first in the list of classes
+    heads      the start of a result up to the value of its label, if the class is the label
+    first      the start of the list of classes, with the class as the first
     following  the class as a later one in the list
     """
 
@@ -70,10 +70,11 @@ class JsonPieces:
         """The parts for all classes of a model.
 
         >>> pieces = JsonPieces.of(["spam"], "probability")
-        >>> pieces.heads[0] + pieces.first[0] + b"0.5}]}"
-        b'{"label":"spam","labels":["spam"],"classes":[{"label":"spam","probability":0.5}]}'
+        >>> pieces.heads[0] + b"0.5" + pieces.first[0] + b"0.5}]}"
+        b'{"label":"spam","labels":["spam"],"probability":0.5,"classes":[{"label":"spam","probability":0.5}]}'
         """
         names = [orjson.dumps(name) for name in classes]
-        first = [b'{"label":%b,"%b":' % (name, value_name.encode()) for name in names]
-        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (name, name) for name in names]
-        return cls(heads, first, [b"}," + name for name in first])
+        value = value_name.encode()
+        pairs = [b'{"label":%b,"%b":' % (name, value) for name in names]
+        heads = [b'{"label":%b,"labels":[%b],"%b":' % (name, name, value) for name in names]
+        return cls(heads, [b',"classes":[' + pair for pair in pairs], [b"}," + pair for pair in pairs])

@@ -21,7 +21,7 @@ export interface Answer {
   label: Label | null;
   /** The labels, the one with the highest score first. */
   labels: Label[];
-  /** The probability of `label`; null if the model has no probabilities. */
+  /** The probability of `label`, or of the best class if it is undecided; null without a label or probabilities. */
   probability: number | null;
   /** One number for each of `classes`. */
   scores: number[];

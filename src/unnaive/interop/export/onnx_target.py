@@ -55,8 +55,17 @@ def onnx_model(model: PortableModel) -> bytes:
     )
     for result, (name, _, kind, width) in zip(results, _outputs(model), strict=True):
         graph.output(result, name, kind, ["texts", *width])
+    names = {name for name, *_ in _outputs(model)}
     about = {"classes": json.dumps(model.classes, ensure_ascii=False), "model": model.name}
+    about["prediction"] = json.dumps({key: PREDICTION[key] for key in PREDICTION if PREDICTION[key] in names})
     return onnx_bytes(graph, __version__, about)
+
+
+# the output that has each key of docs/prediction.schema.json; of one number for each class, that of the label counts
+PREDICTION = {
+    "label": "label", "labels": "decided", "probability": "probabilities", "classes": "probabilities",
+    "known_terms": "known_terms",
+}  # fmt: skip
 
 
 def _outputs(model: PortableModel) -> list[tuple[str, Any, int, list[int]]]:

@@ -509,7 +509,7 @@ export function classify(text, options = {}) {
   else if (minProbability !== undefined && !(chosen.length && largest(chosen.map((c) => values[c])) >= minProbability)) {
     [labels, shown] = [[undecided === undefined ? "undecided" : undecided], largest(values)];
   }
-  const answer = { label: labels.length ? labels[0] : null, labels, probability: probabilities ? shown : null, scores, probabilities, known_terms: known };
+  const answer = { label: labels.length ? labels[0] : null, labels, probability: probabilities && labels.length ? shown : null, scores, probabilities, known_terms: known };
   if (options.coverage !== undefined) answer.label_set = setOf(scores, chosen, options);
   return answer;
 }
