@@ -15,7 +15,7 @@ for queue in ("access", "integration"):
     print(f"{queue} is about", ", ".join(term for term, weight in model.top_terms(queue, 5)))
 
 evidence = sorted(why.evidence, key=lambda one: one.value)
-colours = ["tab:blue" if one.value > 0 else "tab:orange" for one in evidence]
+colours = ["C0" if one.value > 0 else "C1" for one in evidence]
 plt.barh([one.term for one in evidence], [one.value for one in evidence], color=colours)
 plt.xlabel(f"evidence for {why.label}, above the mean of the classes")
 plt.show()

@@ -8,6 +8,7 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
+from unnaive.base.errors import count_noun
 from unnaive.evaluation.grids import fitting
 from unnaive.evaluation.reports import html_page as html
 from unnaive.evaluation.reports.identity import Identity
@@ -289,10 +290,11 @@ def _html_summary(comparisons: Sequence[TableComparison]) -> str:
         [
             ("figures measured", f"{measured:,}"),
             *marked,
-            ("nothing published to compare", f"{measured - sum(counts.values()):,}"),
             ("not measured", f"{len(cells) - measured:,}"),
         ]
     )
+    alone = measured - sum(counts.values())
+    shown += html.page_note(f"For {count_noun(alone, 'figure')} nothing is published to compare.") if alone else ""
     return shown + html.bullets(
         f"table {escape(comparison.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
         f"{format_cell(cell.ours, comparison.table)} is not in {_band_words(cell.around, comparison.table)}"

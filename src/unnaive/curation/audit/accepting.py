@@ -33,11 +33,11 @@ def saving_part(shown: Sequence[Finding], others: Iterable[Finding], command: st
     """The bar that saves the accepted findings, and their lines; empty if none of the findings can be applied.
 
     shown   the findings of the page, by the numbers of their boxes
-    others  findings that are not on the page; those that are accepted by default are saved too
+    others  findings that are not on the page; those that are accepted by default are saved too, without their texts
     command  what to run with the saved file
     """
     lines = [_csv_line(finding) if finding.action != LOOK else "" for finding in shown]
-    rest = [_csv_line(finding) for finding in others if is_accepted(finding)]
+    rest = [_csv_line(replace(finding, reason="", text="")) for finding in others if is_accepted(finding)]
     if not any(lines) and not rest:
         return ""
     bar = (
