@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, wait
 
 from unnaive import TextClassifier
+from unnaive.apps.common.report_identity import identify, remember_command
+from unnaive.base import palette
+from unnaive.base.errors import UnnaiveError
 from unnaive.evaluation.comparison_page import comparison_page, comparison_verdict
 from unnaive.evaluation.document_table import OF_A_CELL, choose_documents, shown_cells
 from unnaive.evaluation.evaluate import evaluate
@@ -19,7 +22,7 @@ from unnaive.evaluation.evaluation_page import evaluation_page, headline_figures
 from unnaive.evaluation.evaluation_report import as_markdown
 from unnaive.evaluation.experiments import compare
 from unnaive.evaluation.reports import html_page as html
-from unnaive.evaluation.reports.identity import Identity, NamedFile
+from unnaive.evaluation.reports.identity import Identity, NamedFile, report_date
 from unnaive.learning.confidence_interval import wilson_interval
 
 CLASSES = ["İstanbul", "رياضة", "<img src=x onerror=alert(1)>", "a\"b' c", "a-very-long-class.name_without/spaces" * 2]
@@ -105,6 +108,22 @@ def test_commands_name_model_data_date_and_command_and_repeat_their_bytes(run, t
         run("compare", "data.csv", "--models", "multinomial,complement", "--folds", "2", "--report", "c.html")[0] == 0
     )
     assert hash_file(tmp_path / "data.csv") in (tmp_path / "c.html").read_text()
+
+
+@pytest.mark.parametrize("wrong", ["yesterday", "9" * 30, "-1e9", " "])
+def test_a_date_that_is_none_is_an_error(monkeypatch, wrong):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", wrong)
+    with pytest.raises(UnnaiveError, match="expected seconds since 1970"):
+        report_date()
+
+
+def test_a_long_text_on_the_command_line_is_cut_and_control_characters_are_shown():
+    remember_command(["explain", "m.model", "x" * 5000, "a\x1b[31m\nb"])
+    command = identify({}).command
+    assert len(command) < 500
+    assert "…" in command
+    assert "\x1b" not in command
+    assert "\n" not in command
 
 
 @pytest.mark.slow
@@ -292,8 +311,10 @@ def test_the_policy_stops_scripts_that_come_from_data(browser, tmp_path, evaluat
 @pytest.mark.slow
 @NEEDS_CHROMIUM
 def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(open_page, evaluation):
-    page = open_page(evaluation_page(evaluation))
+    page = open_page(evaluation_page(evaluation), scheme="dark")
     page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')") == palette.LIGHT["accent"]
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
     assert page.locator("input[type=search]:visible, button.more:visible, nav:visible").count() == 0

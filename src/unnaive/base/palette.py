@@ -24,7 +24,7 @@ TINTS = {"blue": "#e8f0fe", "orange": "#fdf0e3", "green": "#e7f6ec"}  # of boxes
 
 
 def css_variables() -> str:
-    """The palette as CSS: variables for light pages, and for dark ones.
+    """The palette as CSS: variables for light pages and for paper, and for dark pages.
 
     >>> css_variables().splitlines()[1][:40]
     '  color-scheme: light dark; --paper: #ff'
@@ -32,7 +32,7 @@ def css_variables() -> str:
     light, dark = _declare(LIGHT, SERIES), _declare(DARK, DARK_SERIES)
     return (
         f":root {{\n  color-scheme: light dark; {light}\n}}\n"
-        f"@media (prefers-color-scheme: dark) {{\n  :root {{ {dark} }}\n}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{\n  :root {{ {dark} }}\n}}\n"
     )
 
 

@@ -77,11 +77,21 @@ def test_the_verdict_is_the_estimate_with_its_upper_end():
     assert sentence in unescape(audit_page(estimated))
 
 
-def test_the_command_of_the_page_reads_the_data_as_audit_did():
+def test_what_clean_cannot_change_has_nothing_to_tick():
+    page = audit_page(AUDIT, command="")
+    assert "data-line=" not in page.partition("<script>")[0]
+    assert 'id="save"' not in page
+    assert "Suspected label errors" in page
+
+
+def test_the_command_of_the_page_reads_the_data_as_audit_did(tmp_path, monkeypatch):
     from unnaive.apps.cli.commands.audit import clean_command
     from unnaive.io.datafiles import DataFile
     from unnaive.io.read_options import ReadOptions
 
+    assert clean_command(DataFile("tickets")) == clean_command(DataFile("-")) == ""  # a collection, stdin
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my mail.csv").touch()
     source = DataFile("my mail.csv", text=("subject", "body"), label="tags", separator=";",
                       ignore_label=("n/a",), options=ReadOptions(encoding="cp1254"))  # fmt: skip
     words = shlex.split(clean_command(source))

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unnaive.base.visible_text import visible
+
 if TYPE_CHECKING:
     from unnaive.evaluation.reports.identity import Identity, NamedFile
+
+LONGEST_WORD = 400  # characters of an argument; texts to explain may be longer
 
 _command = ""  # the command line of this run
 
@@ -16,7 +20,8 @@ _command = ""  # the command line of this run
 def remember_command(arguments: Sequence[str]) -> None:
     """Keep the command line for reports."""
     global _command
-    _command = shlex.join(["unnaive", *arguments])
+    words = (word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…" for word in arguments)
+    _command = visible(shlex.join(["unnaive", *words]), lines=False)
 
 
 def identify(files: Mapping[str, Iterable[str | Path | None]], *, sha256: Mapping[str, str] | None = None) -> Identity:

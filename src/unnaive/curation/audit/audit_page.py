@@ -23,7 +23,10 @@ CLEAN = f"unnaive clean DATA {FILE} -o FIXED.csv"
 
 
 def audit_page(audit: Audit, *, identity: Identity | None = None, command: str = CLEAN) -> str:
-    """The HTML document of an audit; `command` is what to run with the file of accepted findings."""
+    """The HTML document of an audit.
+
+    command  what to run with the file of accepted findings; empty for data that `clean` cannot change, such as folders
+    """
     sizes = html.describe_sizes(audit.n_docs, audit.n_classes, audit.n_terms)
     kinds = count_kinds(audit.findings)
     sections = [html.Section("Summary", summary_section(audit, kinds))]
@@ -33,10 +36,10 @@ def audit_page(audit: Audit, *, identity: Identity | None = None, command: str =
     others: list[Finding] = []
     for kind in kinds:
         findings = [finding for finding in audit.findings if finding.kind == kind]
-        sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings, len(shown))))
+        sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings, len(shown) if command else None)))
         shown += findings[:SHOWN]
         others += findings[SHOWN:]
-    saving = saving_part(shown, others, command)
+    saving = saving_part(shown, others, command) if command else ""
     known = replace(identity or Identity(), sizes=sizes)
     return html.page(f"{audit.name}: audit", audit_verdict(audit), sections, identity=known, below=saving)
 
@@ -102,15 +105,15 @@ def _capital(sentence: str) -> str:
     return _capital_start(sentence) + ("" if sentence.endswith(".") else ".")
 
 
-def kind_section(kind: str, findings: Sequence[Finding], first_line: int = 0) -> str:
-    """The findings of a kind as a table, sorted by descending score; `first_line` numbers the first one's box."""
+def kind_section(kind: str, findings: Sequence[Finding], first_line: int | None = None) -> str:
+    """The findings of a kind as a table, sorted by descending score; with boxes that are numbered from `first_line`."""
     note = html.page_note(escape(_capital(KINDS[kind].advice)))
     left = len(findings) - SHOWN
     last = html.page_note(f"{left:,} more are in the CSV.") if left > 0 else ""
     return note + findings_table(kind, findings[:SHOWN], first_line) + last
 
 
-def findings_table(kind: str, findings: Sequence[Finding], first_line: int) -> str:
+def findings_table(kind: str, findings: Sequence[Finding], first_line: int | None) -> str:
     """An HTML table with a row for each finding; empty columns are omitted."""
     cells = {
         "row": [f"{finding.row:,}" if finding.row else "" for finding in findings],
@@ -124,7 +127,7 @@ def findings_table(kind: str, findings: Sequence[Finding], first_line: int) -> s
     }
     filled = [name for name, values in cells.items() if any(values)]
     columns, head = [cells[name] for name in filled], list(filled)
-    if any(finding.action != LOOK for finding in findings):
+    if first_line is not None and any(finding.action != LOOK for finding in findings):
         columns.insert(1, [accept_box(finding, line) for line, finding in enumerate(findings, first_line)])
         head.insert(1, '<th scope="col" class="accept">accept</th>')
     rows = list(zip(*columns, strict=True))

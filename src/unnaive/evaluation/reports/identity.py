@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from unnaive.base.errors import UnnaiveError
+
 SHORT_HASH = 12  # digits of a SHA-256 on paper; the page has all of them
 
 
@@ -59,6 +61,10 @@ def report_date() -> str:
     '2023-11-14 22:13 UTC'
     >>> del os.environ["SOURCE_DATE_EPOCH"]
     """
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    seconds = float(given) if given.isdecimal() else time.time()
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    given = os.environ.get("SOURCE_DATE_EPOCH") or str(int(time.time()))
+    try:
+        return datetime.fromtimestamp(int(given), UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        raise UnnaiveError(
+            f"SOURCE_DATE_EPOCH is {given!r}; expected seconds since 1970, such as 1700000000, or unset it"
+        ) from None

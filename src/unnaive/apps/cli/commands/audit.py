@@ -178,7 +178,9 @@ def check_findings(audit: Audit, kinds: Sequence[str]) -> None:
 
 
 def clean_command(source: DataFile) -> str:
-    """The command that applies the file of accepted findings that the page saves."""
+    """The command that applies the file of accepted findings that the page saves; empty if the data is not a table."""
+    if not all(Path(path).is_file() for path in source.paths):
+        return ""
     from unnaive.curation.audit.accepting import FILE
 
     words = ["unnaive", "clean", *source.paths, FILE]

@@ -93,7 +93,6 @@ def evaluate(
     from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.apps.common.screen import console, say_summary
-    from unnaive.evaluation.evaluation_report import as_markdown
     from unnaive.workflows.evaluate import evaluate_file
 
     check_reports(report, REPORTS)
@@ -142,8 +141,8 @@ def evaluate(
         if not every and not measure:
             say_summary("next: --all adds all measures and label sets, --report report.html writes a page")
     renderers = {
-        ".html": lambda: write_page(model, source, result),
-        ".md": lambda: as_markdown(result.report, identity=identify_evaluation(model, source, result)),
+        ".html": lambda: render_report(model, source, result, "html"),
+        ".md": lambda: render_report(model, source, result, "md"),
         ".json": lambda: visible_json(result.to_dict()) + "\n",
     }
     write_reports(report, renderers)
