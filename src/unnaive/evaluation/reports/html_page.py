@@ -18,7 +18,7 @@ from typing import Any
 
 from unnaive.base.errors import MissingExtra, count_noun
 from unnaive.base.palette import css_variables
-from unnaive.evaluation.reports.identity import Identity
+from unnaive.evaluation.reports.identity import Identity, NamedFile
 from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
 from unnaive.evaluation.results import versions
 
@@ -81,12 +81,17 @@ def identity_list(identity: Identity) -> str:
     """What the report is about, as a list of names and values; the whole hashes can be copied."""
     values = {what: escape(value) for what, value in identity.rows()}
     for what, files in (identity.files or {}).items():
-        named = (f'<span title="{escape(file.sha256, quote=True)}">{breakable(str(file))}</span>' for file in files)
-        values[what] = ", ".join(named)
+        values[what] = ", ".join(map(_file_name, files))
     if identity.command:
         values["command"] = f"<code>{escape(identity.command)}</code>"
     rows = "".join(f"<div><dt>{escape(what)}</dt><dd>{value}</dd></div>" for what, value in values.items())
     return f'<dl class="identity">{rows}</dl>' if rows else ""
+
+
+def _file_name(file: NamedFile) -> str:
+    """A file with the beginning of its hash; the whole one is its title."""
+    name = breakable(str(file))
+    return f'<span title="{escape(file.sha256, quote=True)}">{name}</span>' if file.sha256 else name
 
 
 def embedded(name: str, content: Any) -> str:

@@ -18,7 +18,6 @@ from unnaive.base.visible_text import visible_json
 from unnaive.data.corpus import NoLabels
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.reports.identity import Identity
     from unnaive.io.datafiles import DataFile
     from unnaive.workflows.evaluate import EvaluationResult
 
@@ -183,19 +182,15 @@ def estimate_without_labels(
         raise BelowTarget(f"the estimated accuracy is {result.estimate.accuracy:.4f}, below {at_least:g} (--at-least)")
 
 
-def write_page(model: str, source: DataFile, result: EvaluationResult) -> str:
-    """The page of the evaluation, about these files."""
-    from unnaive.evaluation.evaluation_page import evaluation_page
-
-    return evaluation_page(result.report, identity=identify_evaluation(model, source, result))
-
-
-def identify_evaluation(model: str, source: DataFile, result: EvaluationResult) -> Identity:
-    """What a report is about: the model file, whose hash is known, and the data."""
+def render_report(model: str, source: DataFile, result: EvaluationResult, format: str) -> str:
+    """The evaluation as "html" or "md", with the model file, whose hash is known, and the data that it is about."""
     from unnaive.apps.common.report_identity import identify
+    from unnaive.evaluation.evaluation_page import evaluation_page
+    from unnaive.evaluation.evaluation_report import as_markdown
 
     known = {} if result.model_sha256 is None else {str(model): result.model_sha256}
-    return identify({"model file": [model], "data": source.paths}, sha256=known)
+    identity = identify({"model file": [model], "data": source.paths}, sha256=known)
+    return (evaluation_page if format == "html" else as_markdown)(result.report, identity=identity)
 
 
 class BelowTarget(UnnaiveError):
