@@ -129,7 +129,7 @@ def test_the_interval_and_the_classes_left_out_stand_everywhere(single, tmp_path
     lines = [json.dumps({"text": corpus.texts[row], "label": "billing"}) for row in rows]
     (tmp_path / "bills.jsonl").write_text("\n".join(lines) + "\n")
     classifier.save(tmp_path / "m.model")
-    assert exit_code(["evaluate", str(tmp_path / "m.model"), str(tmp_path / "bills.jsonl")]) == 0
+    assert exit_code(["evaluate", str(tmp_path / "m.model"), str(tmp_path / "bills.jsonl"), "--all"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     evaluation = evaluate(classifier, [corpus.texts[row] for row in rows], ["billing"] * 20)
     low, high = evaluation.accuracy_interval
