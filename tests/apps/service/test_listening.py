@@ -197,6 +197,7 @@ def test_below_a_path(model_file: Path) -> None:
             assert client.get(f"{start}/nothing").json()["error"] == (
                 "there is nothing at /nothing; see /tickets/openapi.json"
             )
+            assert client.get(f"{start}/v1/models/", follow_redirects=False).status_code == 404
         moved = client.get("/tickets", follow_redirects=False)
         assert (moved.status_code, moved.headers["location"]) == (308, "/tickets/")
         assert client.get("/openapi.json").json()["servers"] == [{"url": "/tickets"}]

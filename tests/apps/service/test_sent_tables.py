@@ -39,6 +39,8 @@ def test_tables_as_people_have_them(client: TestClient) -> None:
         (b"text\n", "my rows.csv", "my rows.csv has no rows below its header"),
         (b"", "rows.csv", "rows.csv"),
         (b"PK\x03\x04", "rows.xlsx", "rows.xlsx is not a table in CSV or TSV"),
+        (b"id,text\n1,a\0b\n", "rows.csv", "rows.csv contains NUL characters"),
+        ("id,text\n1,a\0b\n".encode("utf-16"), "rows.csv", "rows.csv contains NUL characters"),
     ],
 )
 def test_bad_rows_are_named(client: TestClient, body: bytes, name: str, words: str) -> None:

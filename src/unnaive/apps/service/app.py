@@ -120,6 +120,7 @@ def create_app(options: ServiceOptions) -> Guard:
     app = FastAPI(
         title="unnaive", version=__version__, description="Text classification with the Bayesian family.",
         lifespan=life, docs_url=None, redoc_url=None, openapi_url=None,
+        redirect_slashes=False,  # a redirect would leave out the path that a proxy has removed
     )  # fmt: skip
     sessions = Sessions(options.session_secret or options.token)
     routes = include_routers(

@@ -25,6 +25,8 @@ def read_sent_table(body: bytes, name: str) -> dict[str, Any]:
 
     if Path(name).suffix.lower() not in ENDINGS:
         raise Refused(422, f"{name} is not a table in CSV or TSV; save it as CSV")
+    if "\0" in (body.decode("utf-16", "replace") if body[:2] in MARKS else body.decode("latin-1")):
+        raise Refused(422, f"{name} contains NUL characters, so it is not a table of text; save it as CSV")
     note = describe_encoding(body)
     encoding = "cp1252" if "1252" in note else None
     with file_in_memory(body) as path:
