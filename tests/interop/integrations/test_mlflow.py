@@ -77,6 +77,25 @@ def test_what_the_flavor_does_not_save_is_a_sentence(mlflow, tmp_path, model):
         mlflow.pyfunc.load_model(str(tmp_path / "two")).predict(["a"], params={"predict_method": "nothing"})
 
 
+def test_what_the_model_refuses_reaches_the_client_of_the_scoring_server(mlflow, model, tmp_path):
+    pytest.importorskip("fastapi", reason="fastapi is not installed")
+    pytest.importorskip("httpx", reason="httpx is not installed")
+    from fastapi.testclient import TestClient
+    from mlflow.pyfunc import scoring_server
+
+    flavor.save_model(model, tmp_path / "saved")
+    client = TestClient(scoring_server.init(mlflow.pyfunc.load_model(str(tmp_path / "saved"))))
+    answer = client.post("/invocations", json={"inputs": ["good ball"]})
+    assert (answer.status_code, answer.json()) == (200, {"predictions": ["sport"]})
+    # MLflow itself makes the word "None" of a null among "inputs"
+    nulls = {"dataframe_split": {"columns": ["text"], "data": [["ball"], [None]]}}
+    method = {"inputs": ["ball"], "params": {"predict_method": "nothing"}}
+    for body, problem in ((nulls, "text 1 is missing"), (method, "no predict_method called 'nothing'")):
+        refused = client.post("/invocations", json=body)
+        assert refused.status_code == 400
+        assert problem in refused.json()["message"]
+
+
 def _autolog(mlflow, fit):
     mlflow.sklearn.autolog(log_models=False, silent=True)
     try:

@@ -85,7 +85,18 @@ class PyfuncModel:
         self.classifier = classifier
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
-        """Labels as from `TextClassifier.predict`; probabilities and scores as a table with a column for each class."""
+        """Labels as from `TextClassifier.predict`; probabilities and scores as a table with a column for each class.
+
+        What the model refuses is an MlflowException: MLflow's server answers with the sentences of these alone.
+        """
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return self._predict(model_input, params)
+        except UnnaiveError as problem:
+            raise MlflowException.invalid_parameter_value(str(problem)) from problem
+
+    def _predict(self, model_input: Any, params: dict[str, Any] | None) -> Any:
         import pandas
 
         method = choose(METHODS, (params or {}).get("predict_method", METHODS[0]), "predict_method")
