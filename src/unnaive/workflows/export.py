@@ -35,7 +35,7 @@ def export_file(
     *,
     more: Callable[[FittedModel], Mapping[str, bytes]] | None = None,
 ) -> ExportResult:
-    """Write a linear model for another language into a folder: to "js", "onnx", "c" or "sql".
+    """Write a linear model for another language into a folder: to "js", "onnx", "c", "sql" or "clickhouse".
 
     `more` makes further files for the folder, by name. `unnaive.interop.export.export_folder.check_export` compares an
     export with its conformance file, as `unnaive export --check` does.

@@ -18,7 +18,8 @@ from unnaive.text.field import TEXT_KINDS
 from unnaive.text.token_rule import TokenRule
 
 FIELD_EXPORTS = dict.fromkeys((*TEXT_KINDS, "category", "number", "date"), EXPORTS)  # by kind of field
-TITLES = {"js": "JavaScript", "page": "the page", "c": "C", "onnx": "ONNX", "sql": "SQL"}
+TITLES = {"js": "JavaScript", "page": "the page", "c": "C", "onnx": "ONNX", "sql": "SQL",
+          "clickhouse": "ClickHouse"}  # fmt: skip
 
 
 class CannotExport(UnnaiveError):

@@ -16,6 +16,7 @@ from unnaive.base.errors import PluginError, UnnaiveError, choose
 from unnaive.base.registry import Registry
 from unnaive.interop.export.c_engines import check_c
 from unnaive.interop.export.c_header import write_c
+from unnaive.interop.export.clickhouse import CARRIES, check_clickhouse, write_clickhouse
 from unnaive.interop.export.conformance import EngineAgreement, conformance_lines, conformance_texts
 from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.fasttext_c import check_fasttext_c, write_fasttext_c
@@ -46,7 +47,7 @@ class Target:
 
     write  the PortableModel or PortableFastText → its files by name
     check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
-    carries  what a target of another package can express: names of token options, links, decisions and calibrations
+    carries  what a target can express that no declaration lists: names of token options, links, decisions, calibrations
     """
 
     write: Callable[[Any], dict[str, bytes]]
@@ -59,6 +60,7 @@ TARGETS = {
     "onnx": Target(write_onnx, check_onnx),
     "c": Target(write_c, check_c),
     "sql": Target(write_sql, check_sql),
+    "clickhouse": Target(write_clickhouse, check_clickhouse, CARRIES),
 }
 REGISTRY = Registry("unnaive.exports", "export target", TARGETS)
 FASTTEXT_TARGETS = {  # the targets of imported fastText models

@@ -28,7 +28,9 @@ def export(
     ] = None,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="TARGET", help="Target of the export: js, onnx, c or sql.", show_default=False),
+        typer.Option(
+            "--to", metavar="TARGET", help="Target of the export: js, onnx, c, sql or clickhouse.", show_default=False
+        ),
     ] = "",
     output: Annotated[
         Path | None,
@@ -50,7 +52,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a linear model to JavaScript, ONNX, C or SQL, or check that an export predicts as the model does.
+    """Export a linear model to JavaScript, ONNX, C, SQL or ClickHouse, or check that an export predicts alike.
 
     Every export has a conformance file of 400 texts with their labels and scores; --check compares the export with it.
     Models of records with fields can be exported to JavaScript, C and SQL.
@@ -65,7 +67,9 @@ def export(
         show_check(check, as_json=as_json)
         return
     if model is None or not to or output is None:
-        raise UnnaiveError("to export, give MODEL, --to js, onnx, c or sql, and -o FOLDER; or --check FOLDER")
+        raise UnnaiveError(
+            "to export, give MODEL, --to js, onnx, c, sql or clickhouse, and -o FOLDER; or --check FOLDER"
+        )
     write_export(model, to, output, page=page, as_json=as_json)
 
 
