@@ -52,7 +52,7 @@ test: lint quick docs  ## everything: lint, the quick tests, the site, then all 
 
 spark: setup  ## every odd input on Spark as locally (needs Java): counted in build/spark-odd-inputs.txt
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it, then run make spark again"; exit 1; }
-	@$(BIN)/python -c 'import pyspark' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4'
+	@$(BIN)/python -c 'import pyspark' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4.1'
 	$(BIN)/pytest -q tests/scaleout/test_spark_odd_inputs.py
 	@cat build/spark-odd-inputs.txt
 

@@ -148,13 +148,19 @@ def test_spark_labels_are_those_by_all_scores(multilabel, single):
 
 
 def test_spark_finds_the_highest_probability_without_all_scores(multilabel, single, monkeypatch):
-    batch = pa.RecordBatch.from_pydict({"text": [*TEXTS[:5], None, *TEXTS[5:]]})
+    column = pa.array([*TEXTS[:5], None, *TEXTS[5:]])
+
+    def score(shared, *new):
+        """The new columns by name, as `transform` gets them."""
+        (found,) = batch_scorer(shared, *new)([column])
+        return dict(zip([name for name in new if name is not None], found.flatten(), strict=True))
+
     for fitted in (multilabel, single, replace(multilabel, decision=Argmax())):
         shared = SimpleNamespace(value=fitted)
-        (whole,) = batch_scorer(shared, 0, "label", "p", None, "best")([batch])
+        whole = score(shared, "label", "p", None, "best")
         with monkeypatch.context() as patch:
             patch.setattr(LabelTreeScorer, "scores", None)
-            (found,) = batch_scorer(shared, 0, "label", None, None, "best")([batch])
+            found = score(shared, "label", None, None, "best")
         assert found["label"].equals(whole["label"])
         assert found["best"][5].as_py() is None
         np.testing.assert_allclose(found["best"].drop_null(), whole["best"].drop_null(), rtol=1e-9)

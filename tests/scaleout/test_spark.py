@@ -14,7 +14,8 @@ from support.fasttext_files import KINDS, TEXTS, write_fasttext
 
 from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning, soft_labels
 from unnaive.classifier.model_file import load_model, save
-from unnaive.data.targets import read_targets
+from unnaive.data.counts import Counts
+from unnaive.data.targets import label_matrix, read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.train import train
@@ -247,10 +248,11 @@ def test_sums_are_the_same_added_up_by_the_driver_or_across_the_cluster(df, tick
     from unnaive.text.tokens import TokenRule
 
     counter = TextCounter(TokenRule())
-    counter.count(tickets[0], grow=True)
+    X = counter.count(tickets[0], grow=True)
     classes = sorted(set(tickets[1]))
+    counts = Counts.of(X, label_matrix([(label,) for label in tickets[1]], classes))
     rows = labelled_rows(df.repartition(3), "text", "label")
-    with CountedDocuments.of(rows, TokenRule(), counter.vocabulary, classes, Weighting("log")) as documents:
+    with CountedDocuments.of(rows, TokenRule(), counter.vocabulary, classes, Weighting("log"), counts) as documents:
         assert documents.small
         here = documents.sum(sum_first_pass, "multiclass")
         documents.small = False

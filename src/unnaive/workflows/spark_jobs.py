@@ -44,12 +44,10 @@ class SparkEngine:
     @contextmanager
     def session(self) -> Iterator[Any]:
         """A session, stopped afterwards unless it was running before."""
-        from unnaive.scaleout.spark.spark_session import require_pyspark, ship, start_session
+        from unnaive.scaleout.spark.spark_session import require_pyspark, running_session, ship, start_session
 
         require_pyspark()
-        from pyspark.sql import SparkSession
-
-        running = SparkSession.getActiveSession() is not None
+        running = running_session() is not None
         spark = start_session(self.master)
         try:
             if self.ship:

@@ -74,10 +74,10 @@ def count_complete_rows(rows: Any, rule: TokenRule) -> CountedRows:
 
 def collect_runs(rows: Any, counter: Callable[[int], Any], *, units: int = 1) -> CountedRows:
     """The sum of the runs of all partitions; `counter` returns the function that counts one, for a number of parts."""
-    n_parts = default_parallelism(rows)
+    n_parts = default_parallelism(rows.sparkSession)
     runs = map_in_arrow(rows, counter(n_parts), RUN_SCHEMA)
     if n_parts > 1:
-        runs = map_in_arrow(runs.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
+        runs = map_in_arrow(runs.repartitionById(n_parts, "part"), merge_partition, RUN_SCHEMA)
     with reading_errors():
         parts = runs.toArrow()
     counted = _merge_rows(iter(parts.to_batches()))

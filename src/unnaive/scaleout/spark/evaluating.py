@@ -14,7 +14,7 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.evaluation.tally import Tally
 from unnaive.scaleout.spark.rows import complete_rows, labelled_rows, report_missing
 from unnaive.scaleout.spark.scoring import predicted_labels, without_memory
-from unnaive.scaleout.spark.spark_session import map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import map_in_arrow, reading_errors, share
 
 SCHEMA = "label string, what string, n bigint"
 
@@ -24,7 +24,7 @@ def tally_on_spark(
 ) -> tuple[tuple[str, ...], Tally]:
     """The classes, with those unknown to the model last, and the true and false positives and negatives of each."""
     fitted = as_fitted(model)
-    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
+    shared = share(df.sparkSession, without_memory(fitted))
     partial = map_in_arrow(labelled_rows(df, text, label), batch_tally(shared), SCHEMA)
     with reading_errors():
         sums = partial.groupBy("label", "what").sum("n").collect()

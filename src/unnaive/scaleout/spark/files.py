@@ -28,7 +28,7 @@ from unnaive.io.tables.binary_tables import ParquetTable
 from unnaive.io.tables.tables import Table
 from unnaive.scaleout.spark.column_types import hold_values
 from unnaive.scaleout.spark.rows import LABEL, TEXT
-from unnaive.scaleout.spark.spark_session import map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.scaleout.spark.split_reader import (
     DocumentLayout,
     FileSplit,
@@ -194,7 +194,7 @@ def _read_sizes(spark: Any) -> tuple[int, int]:
     """(tasks that run at the same time, most bytes of a split)."""
     most = spark.conf.get("spark.sql.files.maxPartitionBytes", "134217728b")
     digits = str(most).rstrip("bB")
-    return max(1, spark.sparkContext.defaultParallelism), int(digits) if digits.isdecimal() else 128 << 20
+    return default_parallelism(spark), int(digits) if digits.isdecimal() else 128 << 20
 
 
 def _run_tasks(spark: Any, function: Any, n_tasks: int, schema: Any) -> Any:

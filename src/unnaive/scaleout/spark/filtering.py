@@ -14,9 +14,9 @@ from unnaive.base.types import Label
 from unnaive.io.fields.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.spark.hadoop_files import read_model
-from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
-from unnaive.scaleout.spark.scoring import without_memory
-from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
+from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type, quote_name
+from unnaive.scaleout.spark.scoring import add_columns, spread, without_memory
+from unnaive.scaleout.spark.spark_session import require_pyspark, share
 
 
 def filter_texts(
@@ -65,37 +65,31 @@ def filter_texts(
         raise BadData(
             f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
         )
-    check_text_type(df.select(f"`{text}`"), text)
+    check_text_type(df.select(quote_name(text)), text)
     if score is not None and score in df.columns:
         raise BadData(f"the DataFrame has a column {score!r} already; choose another name for the new column")
     rule, _ = choose_keep_rule(
         fitted, keep, above=above, recall=recall, held_out=held_out, confidence=confidence
     )  # fmt: skip
-    shared = df.sparkSession.sparkContext.broadcast(replace(rule, fitted=without_memory(fitted)))
-    return map_in_arrow(df, batch_filter(shared, df.columns.index(text), score), _filtered_schema(df, score))
+    from pyspark.sql.types import BooleanType, DoubleType
+
+    shared = share(df.sparkSession, replace(rule, fitted=without_memory(fitted)))
+    kept = "kept" + "_" * max(map(len, (*df.columns, score or "")), default=0)
+    fields = [(kept, BooleanType()), *([] if score is None else [(score, DoubleType())])]
+    judged = add_columns(df, text, batch_judge(shared, with_score=score is not None), fields)
+    return judged.where(judged[kept]).drop(kept)
 
 
-def _filtered_schema(df: Any, score: str | None) -> Any:
-    from pyspark.sql.types import DoubleType, StructField, StructType
+def batch_judge(shared: Any, *, with_score: bool) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function for `add_columns`: texts in, whether each is kept out, and its score; null for a missing text."""
 
-    return StructType([*df.schema.fields, *([] if score is None else [StructField(score, DoubleType())])])
-
-
-def batch_filter(shared: Any, text_index: int, score: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `map_in_arrow`: batches in, batches of the kept rows out."""
-
-    def filter_batches(batches: Iterator[Any]) -> Iterator[Any]:
+    def judge(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         rule: KeepRule = shared.value
-        for batch in batches:
-            column = batch.column(text_index)
-            if column.null_count:
-                batch = batch.filter(column.is_valid())
-                column = batch.column(text_index)
-            scores = rule.scores(as_buffer(column))
-            kept_rows = np.flatnonzero(rule.keeps(scores))
-            selected = batch.take(pa.array(kept_rows))
-            more = [] if score is None else [pa.array(scores[kept_rows])]
-            names = [*batch.schema.names, *([] if score is None else [score])]
-            yield pa.RecordBatch.from_arrays([*selected.columns, *more], names=names)
+        for column in columns:
+            there = column.is_valid() if column.null_count else None
+            scores = rule.scores(as_buffer(column if there is None else column.filter(there)))
+            new = [pa.array(np.asarray(rule.keeps(scores), np.bool_)), *([pa.array(scores)] if with_score else [])]
+            arrays = [values if there is None else spread(values, there) for values in new]
+            yield pa.StructArray.from_arrays(arrays, [f"new{number}" for number in range(len(arrays))])
 
-    return filter_batches
+    return judge

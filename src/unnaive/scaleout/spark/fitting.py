@@ -146,12 +146,12 @@ def learn_in_passes(
         from unnaive.models.svm.sharded import ShardTask
         from unnaive.scaleout.spark.sharding import learn_from_shards
 
-        return model, learn_from_shards(rows, rule, vocabulary, classes, ShardTask.of(model, counts), read)
+        return model, learn_from_shards(rows, rule, vocabulary, classes, ShardTask.of(model, counts), counts, read)
     from unnaive.scaleout.spark.passes import CountedDocuments
     from unnaive.scaleout.spark.solvers import LEARNERS
 
     learner = LEARNERS[model.traits.name](model, counts, exclusive=exclusive, progress=progress)
-    with CountedDocuments.of(rows, rule, vocabulary, classes, learner.weighting) as documents:
+    with CountedDocuments.of(rows, rule, vocabulary, classes, learner.weighting, counts) as documents:
         return learner.model, learner.learn(documents)
 
 

@@ -22,6 +22,7 @@ from unnaive.base.open_files import is_address
 from unnaive.classifier.model_file import START, as_fitted, check_writable, load_model, starts_as_model
 from unnaive.classifier.model_file import save as save_here
 from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.scaleout.spark.spark_session import is_remote, running_session
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
@@ -136,12 +137,9 @@ class HadoopFiles:
     def _jvm(self) -> Any:
         if self.spark is None:
             raise UnnaiveError("an address needs a running session; start one with unnaive.spark.start_session()")
-        try:
-            return self.spark._jvm
-        except Exception as problem:
-            raise UnnaiveError(
-                "Spark Connect gives no access to Hadoop's file system; name a model file on this machine"
-            ) from problem
+        if is_remote(self.spark):
+            raise UnnaiveError("Spark Connect gives no access to Hadoop's file system; name a file on this machine")
+        return self.spark._jvm
 
     @property
     def _configuration(self) -> Any:
@@ -258,10 +256,3 @@ def load(path: str | Path) -> TextClassifier:
         The model file.
     """
     return TextClassifier.from_fitted(read_model(running_session(), path))
-
-
-def running_session() -> Any:
-    """The session that is running; None if there is none."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession()

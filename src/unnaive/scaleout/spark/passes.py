@@ -13,10 +13,12 @@ from safetensors.numpy import save as save_arrays
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.counts import Counts
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import Weighting
+from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, halves
 from unnaive.scaleout.spark.rows import complete_rows
-from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, is_remote, map_in_arrow, reading_errors, share
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -25,7 +27,7 @@ Sums = Callable[[Sparse, Sparse, Any], Sequence[Any]]  # documents Z, labels Y, 
 
 BLOCK = 1 << 20  # numbers in a block, which one task adds up: 8 MB
 DIRECT = 1 << 23  # up to this total over all partitions, the driver adds the numbers itself: 64 MB
-DOCUMENTS_SCHEMA = "source int, chunk int, longest double, documents binary"
+DOCUMENTS_SCHEMA = f"source int, chunk int, longest double, {COLUMNS}, documents binary"
 SUMS_SCHEMA = "block int, source int, sums binary"
 
 
@@ -44,16 +46,24 @@ class CountedDocuments:
 
     @classmethod
     def of(
-        cls, rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], weighting: Weighting
-    ) -> Self:
-        """Count the rows (columns text, label) with the vocabulary and the classes of all rows."""
+        cls, rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], weighting: Weighting,
+        counts: Counts,
+    ) -> Self:  # fmt: skip
+        """Count the rows (columns text, label) with the vocabulary and the classes of all rows.
+
+        counts  the sums over the same documents with the same terms, from the first pass
+        """
         from pyspark import StorageLevel
 
-        shared = rows.sparkSession.sparkContext.broadcast((rule, vocabulary, tuple(classes), weighting))
+        spark, fingerprints = rows.sparkSession, Fingerprints(len(classes), counts.n_terms)
+        shared = share(spark, (rule, vocabulary, tuple(classes), weighting, fingerprints))
         table = map_in_arrow(rows, document_counter(shared), DOCUMENTS_SCHEMA)
         table = table.persist(StorageLevel.MEMORY_AND_DISK)
-        cells = table.rdd.getNumPartitions() * len(vocabulary or ()) * len(classes)
-        return cls(table, default_parallelism(rows), cells <= DIRECT)
+        with reading_errors():
+            check_same_documents(table, fingerprints, counts)
+        # Spark Connect does not say how many partitions there are
+        n_parts = DIRECT if is_remote(spark) else table.rdd.getNumPartitions()
+        return cls(table, default_parallelism(spark), n_parts * len(vocabulary or ()) * len(classes) <= DIRECT)
 
     def __enter__(self) -> Self:
         return self
@@ -68,11 +78,10 @@ class CountedDocuments:
 
     def sum(self, function: Sums, state: Any) -> list[Any]:
         """Σ function(Z, Y, state) over all chunks of documents: floats, and arrays with their shapes."""
-        context = self.table.sparkSession.sparkContext
-        shared = context.broadcast(state)
+        shared = share(self.table.sparkSession, state)
         partial = map_in_arrow(self.table, partition_summer(function, shared), SUMS_SCHEMA)
         if not self.small:
-            ordered = partial.repartition(self.n_parts, "block").sortWithinPartitions("block", "source")
+            ordered = partial.repartitionById(self.n_parts, "block").sortWithinPartitions("block", "source")
             partial = map_in_arrow(ordered, add_blocks, SUMS_SCHEMA)
         with reading_errors():
             sums = partial.toArrow().sort_by([("block", "ascending"), ("source", "ascending")])
@@ -89,19 +98,23 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        rule, vocabulary, classes, weighting = shared.value
+        rule, vocabulary, classes, weighting, fingerprints = shared.value
         counter, source = TextCounter(rule, vocabulary, threads=1), TaskContext.get().partitionId()
         for chunk, batch in enumerate(batches):
             texts, labels, _ = complete_rows(batch)
             if not len(texts):
                 continue
-            Z, Y = weighting.apply(counter.count(texts)), label_matrix(labels, classes)
+            X, Y = counter.count(texts), label_matrix(labels, classes, ignore_unknown=True)
+            low, high = halves(fingerprints.of_documents(X, Y, np.ones(X.shape[0])))
+            Z = weighting.apply(X)
             packed = save_arrays(pack_table("Z", Z) | pack_table("Y", Y))
             yield pa.record_batch(
                 {
                     "source": pa.array([source], pa.int32()),
                     "chunk": pa.array([chunk], pa.int32()),
                     "longest": pa.array([float(Z.sum(axis=1).max(initial=0.0))]),
+                    "low": pa.array([low]),
+                    "high": pa.array([high]),
                     "documents": pa.array([packed]),
                 }
             )

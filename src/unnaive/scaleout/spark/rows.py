@@ -26,6 +26,15 @@ MISSING = ("error", "skip")
 LABEL_TYPES = ("string", "boolean", "byte", "short", "integer", "long", "float", "double")
 
 
+def quote_name(name: str) -> str:
+    """The name of a column in quotes, whatever is in it.
+
+    >>> quote_name("data.text")
+    '`data.text`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
 def record_column(df: Any, fields: Sequence[Field]) -> Any:
     """The columns of the fields, encoded as one text per row for a token rule with these fields."""
     from pyspark.sql import functions as F
@@ -39,7 +48,7 @@ def record_column(df: Any, fields: Sequence[Field]) -> Any:
     def encode(*values: Any) -> str:
         return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]
 
-    return F.udf(encode, "string")(*(df[f"`{name}`"] for name in names))
+    return F.udf(encode, "string")(*(df[quote_name(name)] for name in names))
 
 
 def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str] | None:
@@ -94,7 +103,7 @@ def _column(df: Any, name: str, role: str) -> Any:
         raise BadData(
             f"the DataFrame has no column {name!r}; it has {join_names(df.columns)}: name the column with {role}=NAME"
         )
-    return df[f"`{name}`"]
+    return df[quote_name(name)]
 
 
 def _element_type(kind: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,10 @@ from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_labels import TopLabels
 from unnaive.scaleout.spark.hadoop_files import read_model
-from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
-from unnaive.scaleout.spark.spark_session import map_in_arrow, require_pyspark
+from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type, quote_name
+from unnaive.scaleout.spark.spark_session import require_pyspark, share
 
-SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
+SPARK_TYPES: dict[type, str] = {str: "StringType", bool: "BooleanType", int: "LongType", float: "DoubleType"}
 ARROW_TYPES: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
@@ -66,7 +66,7 @@ def transform(
         raise BadData(
             f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
         )
-    check_text_type(df.select(f"`{text}`"), text)
+    check_text_type(df.select(quote_name(text)), text)
     if fitted.decision.per_batch and prediction is not None:
         raise UnnaiveError(
             "the decision 'pcut' needs the scores of all documents, and each machine of Spark has only a "
@@ -81,12 +81,29 @@ def transform(
     if clash is not None:
         raise BadData(f"the DataFrame has a column {clash!r} already; choose another name for the new column")
     # Spark sends the model to each executor once, and each Python process loads it once
-    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
-    return map_in_arrow(
-        df,
-        batch_scorer(shared, df.columns.index(text), prediction, probability, score, best),
-        _schema(df, fitted, prediction, probability, score, best),
-    )
+    shared = share(df.sparkSession, without_memory(fitted))
+    fields = _new_fields(fitted, prediction, probability, score, best)
+    return add_columns(df, text, batch_scorer(shared, prediction, probability, score, best), fields)
+
+
+def add_columns(df: Any, text: str, function: Any, fields: Sequence[Any]) -> Any:
+    """The DataFrame with columns that Python computes from a column of texts; no other column leaves Spark.
+
+    function  arrays of texts in, struct arrays of the new columns out, as its type hints tell Spark
+    fields    name and type of each new column
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructField, StructType
+
+    if not fields:
+        return df
+    numbered = StructType([StructField(f"new{number}", kind) for number, (_, kind) in enumerate(fields)])
+    # what is not deterministic is computed once, however the new columns are used
+    compute = F.arrow_udf(function, numbered).asNondeterministic()
+    found = "unnaive" + "_" * max(map(len, df.columns), default=0)
+    with_struct = df.withColumn(found, compute(df[quote_name(text)]))
+    new = [with_struct[found][f"new{number}"].alias(name) for number, (name, _) in enumerate(fields)]
+    return with_struct.select(*(with_struct[quote_name(name)] for name in df.columns), *new)
 
 
 def without_memory(fitted: FittedModel) -> FittedModel:
@@ -95,42 +112,41 @@ def without_memory(fitted: FittedModel) -> FittedModel:
     return replace(fitted, scorer=fitted.scorer.frozen(), n_jobs=1, **left)  # type: ignore[arg-type]
 
 
-def label_type(fitted: FittedModel) -> str:
+def label_type(fitted: FittedModel) -> Any:
     """Spark's type of the labels that a model predicts."""
-    type_name = SPARK_TYPES[type(fitted.classes[0])]
-    return type_name if fitted.decision.exclusive and not fitted.multilabel else f"array<{type_name}>"
+    from pyspark.sql import types
+
+    kind = getattr(types, SPARK_TYPES[type(fitted.classes[0])])()
+    return kind if fitted.decision.exclusive and not fitted.multilabel else types.ArrayType(kind)
 
 
-def _schema(
-    df: Any, fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None, best: str | None
-) -> Any:
-    from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType, _parse_datatype_string
+def _new_fields(
+    fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None, best: str | None
+) -> list[tuple[str, Any]]:
+    from pyspark.sql.types import ArrayType, DoubleType
 
-    new = [StructField(prediction, _parse_datatype_string(label_type(fitted)))] if prediction is not None else []
-    new += [StructField(name, ArrayType(DoubleType())) for name in (probability, score) if name is not None]
-    new += [StructField(best, DoubleType())] if best is not None else []
-    return StructType([*df.schema.fields, *new])
+    new = [(prediction, label_type(fitted))] if prediction is not None else []
+    new += [(name, ArrayType(DoubleType())) for name in (probability, score) if name is not None]
+    return new + ([(best, DoubleType())] if best is not None else [])
 
 
 def batch_scorer(
     shared: Any,
-    text_index: int,
     prediction: str | None,
     probability: str | None,
     score: str | None,
     best: str | None = None,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `map_in_arrow`: batches in, the same batches with the new columns out."""
+    """A function for `add_columns`: texts in, the new columns out."""
 
-    def score_batches(batches: Iterator[Any]) -> Iterator[Any]:
+    def score_batches(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         fitted: FittedModel = shared.value
-        for batch in batches:
-            column = batch.column(text_index)
+        for column in columns:
             there = column.is_valid() if column.null_count else None
             texts = as_buffer(column if there is None else column.filter(there))
             new = _new_columns(fitted, texts, prediction, probability, score, best)
-            columns = {name: values if there is None else _spread(values, there) for name, values in new.items()}
-            yield pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], names=[*batch.schema.names, *columns])
+            arrays = [values if there is None else spread(values, there) for values in new.values()]
+            yield pa.StructArray.from_arrays(arrays, [f"new{number}" for number in range(len(arrays))])
 
     return score_batches
 
@@ -209,7 +225,7 @@ def _rows_of(values: Floats) -> Any:
     return pa.ListArray.from_arrays(pa.array(ends), pa.array(np.ascontiguousarray(values).ravel()))
 
 
-def _spread(values: Any, there: Any) -> Any:
+def spread(values: Any, there: Any) -> Any:
     """One value for each row: `values` where `there` is true, null elsewhere."""
     places = np.cumsum(there.to_numpy(zero_copy_only=False)) - 1
     return values.take(pc.if_else(there, pa.array(places), pa.scalar(None, pa.int64())))

@@ -18,17 +18,19 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Label
 from unnaive.data.count_tables import stack_rows
+from unnaive.data.counts import Counts
 from unnaive.data.targets import label_matrix
 from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import HyperplaneMean, ShardDocuments, ShardSolution, ShardTask
+from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, halves
 from unnaive.scaleout.spark.passes import BLOCK, pack_table, unpack_table
 from unnaive.scaleout.spark.rows import BatchReader, read_label_batch
-from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors, share
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-DOCUMENTS_SCHEMA = "shard int, documents binary"
+DOCUMENTS_SCHEMA = f"shard int, {COLUMNS}, documents binary"
 SOLUTIONS_SCHEMA = "block int, shard int, columns binary, weights binary"
 TASKS = 8  # maximum number of tasks per core: shards differ in duration
 BIAS = -1  # the block number of the biases
@@ -36,31 +38,34 @@ BIAS = -1  # the block number of the biases
 
 def learn_from_shards(
     rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], task: ShardTask,
-    read: BatchReader = read_label_batch,
+    counts: Counts, read: BatchReader = read_label_batch,
 ) -> Linear:  # fmt: skip
-    """Train the scorer on all rows; `read` makes documents of an Arrow batch of them."""
+    """Train the scorer on all rows, whose sums are `counts`; `read` makes documents of an Arrow batch of them."""
     from pyspark import StorageLevel
 
-    n_parts, context = default_parallelism(rows), rows.sparkSession.sparkContext
-    shared = context.broadcast((rule, vocabulary, tuple(classes), task, read))
+    spark, fingerprints = rows.sparkSession, Fingerprints(len(classes), counts.n_terms)
+    n_parts = default_parallelism(spark)
+    shared = share(spark, (rule, vocabulary, tuple(classes), task, read, fingerprints))
     dealt = map_in_arrow(rows, document_dealer(shared), DOCUMENTS_SCHEMA)
-    gathered = dealt.repartition(min(task.n_shards, TASKS * n_parts), "shard").sortWithinPartitions("shard")
+    gathered = dealt.repartitionById(min(task.n_shards, TASKS * n_parts), "shard").sortWithinPartitions("shard")
     gathered, mean = gathered.persist(StorageLevel.MEMORY_AND_DISK), HyperplaneMean(task)
     try:
+        with reading_errors():
+            check_same_documents(gathered, fingerprints, counts)
         for number in range(task.n_rounds):
             mean = mean.next() if number else mean
-            _add_round(gathered, mean, context, n_parts)
+            _add_round(gathered, mean, spark, n_parts)
     finally:
         gathered.unpersist()
         shared.unpersist()
     return mean.linear()
 
 
-def _add_round(gathered: Any, mean: HyperplaneMean, context: Any, n_parts: int) -> None:
+def _add_round(gathered: Any, mean: HyperplaneMean, spark: Any, n_parts: int) -> None:
     """Add the solutions of all shards to the mean."""
-    shared = context.broadcast((mean.task, mean.before))
+    shared = share(spark, (mean.task, mean.before))
     solutions = map_in_arrow(gathered, shard_solver(shared), SOLUTIONS_SCHEMA)
-    ordered = solutions.repartition(n_parts, "block").sortWithinPartitions("block", "shard")
+    ordered = solutions.repartitionById(n_parts, "block").sortWithinPartitions("block", "shard")
     with reading_errors():
         sums = map_in_arrow(ordered, solution_adder(shared), SOLUTIONS_SCHEMA).toArrow()
     shared.unpersist()
@@ -72,16 +77,19 @@ def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A function for `map_in_arrow`: batches of rows in, counted documents grouped by shard out."""
 
     def deal(batches: Iterator[Any]) -> Iterator[Any]:
-        rule, vocabulary, classes, task, read = shared.value
+        rule, vocabulary, classes, task, read, fingerprints = shared.value
         counter = TextCounter(rule, vocabulary, threads=1)
         for batch in batches:
             documents, _ = read(batch)
             if not len(documents.labels):
                 continue
-            X, Y = documents.count(counter), label_matrix(documents.labels, classes)
+            X, Y = documents.count(counter), label_matrix(documents.labels, classes, ignore_unknown=True)
+            low, high = halves(fingerprints.of_documents(X, Y, documents.weights()))
             for number, part in task.split(X, Y, documents.weights()):
                 packed = save_arrays(pack_table("X", part.X) | pack_table("Y", part.Y) | {"weight": part.weight})
-                yield pa.record_batch({"shard": pa.array([number], pa.int32()), "documents": pa.array([packed])})
+                columns = {"shard": pa.array([number], pa.int32()), "low": pa.array([low]), "high": pa.array([high])}
+                yield pa.record_batch(columns | {"documents": pa.array([packed])})
+                low = high = 0  # the first row has the fingerprint of the batch
 
     return deal
 

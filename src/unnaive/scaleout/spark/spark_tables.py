@@ -23,9 +23,9 @@ from unnaive.io.inspection import Inspection
 from unnaive.io.labels import NO, YES
 from unnaive.io.tables.binary_tables import SQLITE
 from unnaive.scaleout.spark.files import SparkDocuments
-from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
+from unnaive.scaleout.spark.rows import LABEL, TEXT, quote_name, record_column
 from unnaive.scaleout.spark.soft_rows import soft_rows
-from unnaive.scaleout.spark.spark_session import reading_errors
+from unnaive.scaleout.spark.spark_session import default_file_system, is_remote, reading_errors
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
 SAMPLE = 200  # rows read to choose the columns
@@ -36,7 +36,7 @@ def only_spark_opens(spark: Any, source: DataFile) -> bool:
     """Whether the source is a table, ORC or at an address; if the cluster has a file system, all paths are in it."""
     if source.format in ("table", "orc"):
         return True
-    home = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS") or "file:///"
+    home = "file:///" if is_remote(spark) else default_file_system(spark)
     paths = [path for path in source.paths if not path.startswith(SQLITE)]
     if paths and not home.startswith("file:"):
         return True
@@ -60,15 +60,6 @@ def read_tables(
     kept = tuple(df.columns) if keep else ()
     cells = [df[quote_name(name)].alias(f"kept{number}") for number, name in enumerate(kept)]
     return SparkDocuments(df.select(*cells, texts, *([label_column(df, columns)] if labelled else [])), columns, kept)
-
-
-def quote_name(name: str) -> str:
-    """The name of a column in quotes, whatever is in it.
-
-    >>> quote_name("data.text")
-    '`data.text`'
-    """
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _open(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, Columns]:

@@ -20,8 +20,9 @@ from unnaive.learning.train import train
 from unnaive.learning.update import learn_more
 from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
 from unnaive.scaleout.spark.fitting import check_trainable
-from unnaive.scaleout.spark.hadoop_files import HadoopFiles, LocalFiles, files_at, place_of, running_session
+from unnaive.scaleout.spark.hadoop_files import HadoopFiles, LocalFiles, files_at, place_of
 from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
+from unnaive.scaleout.spark.spark_session import is_remote, running_session
 
 NAME = re.compile(r"(\d{4})-batch-(\d{12})-([0-9a-f-]*)\.(model|counts)")
 QUERY_ID = "sql.streaming.queryId"  # the property of the thread that calls foreachBatch
@@ -110,6 +111,8 @@ class StreamedModel:
 
     def learn(self, df: Any, batch_id: int) -> None:
         """Add a micro-batch, unless it was added before."""
+        if is_remote(df.sparkSession):
+            raise UnnaiveError("StreamedModel does not run through Spark Connect; run the query in a driver of Spark")
         files = files_at(df.sparkSession, self.folder)
         before = self._learnt(files)
         query = df.sparkSession.sparkContext.getLocalProperty(QUERY_ID) or ""
