@@ -272,6 +272,21 @@ def test_tables_are_sorted_and_filtered(open_page, evaluation):
 
 @pytest.mark.slow
 @NEEDS_CHROMIUM
+def test_columns_of_numbers_are_sorted_by_value(open_page):
+    """Thousands, percentages, spreads, signs, what was not measured, and values that stand in an attribute."""
+    rows = [("a", "1,234", "9.5 %", "0.50 ± 0.2", "<td data-sort='2'>p = 1e-9</td>"),
+            ("b", "–", "10 %", "0.6", "<td data-sort='10'>p = 0.5</td>"),
+            ("c", "99", "-3 %", "0.55 ± 0.1", "<td data-sort='-1e-05'>p = 2</td>")]  # fmt: skip
+    page = open_page(html.page("t", "v", [html.Section("S", html.table(("name", "n", "%", "mean", "p"), rows))]))
+    for number, expected in enumerate(("acb", "bac", "bca", "bac"), 1):
+        page.locator("th button").nth(number).click()
+        assert column(page, "table", 0) == list(expected)
+    page.locator("th button").first.click()
+    assert column(page, "table", 0) == ["a", "b", "c"]
+
+
+@pytest.mark.slow
+@NEEDS_CHROMIUM
 def test_a_cell_of_the_matrix_leads_to_its_documents(open_page, evaluation, multilabel):
     page = open_page(evaluation_page(evaluation))
     off = evaluation.confusion - np.diag(np.diag(evaluation.confusion))

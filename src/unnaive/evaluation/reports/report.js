@@ -70,7 +70,8 @@
       this.show();
     }
 
-    value(cell) {
+    value(cell) {  // what a cell is sorted by
+      if ("sort" in cell.dataset) return cell.dataset.sort;
       const box = cell.querySelector("input[type=checkbox]");
       if (box) return box.checked ? "1" : "0";
       const bar = cell.querySelector("i");

@@ -201,7 +201,7 @@ def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -
     rows = [
         (
             html.breakable(f"{sampled.shard}, {sampled.row + 1:,}"),
-            escape(report.describe_score(sampled.score)),
+            f'<td data-sort="{sampled.score:.9g}">{escape(report.describe_score(sampled.score))}</td>',
             f'<td class="text" dir="auto">{escape(" ".join(sampled.text.split())[:500])}</td>',
         )
         for sampled in texts
