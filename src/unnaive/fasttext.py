@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from unnaive.base.lazy_names import lazy_names
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 BOW, EOW, EOS = "<", ">", "</s>"  # the borders of a word and the end of a line, as fastText names them
 
 _HOMES = {
-    "FastText": "unnaive.interop.fasttext.names",
     "FastTextModel": "unnaive.interop.fasttext.model",
     "cbow": "unnaive.interop.fasttext.names",
     "load_model": "unnaive.interop.fasttext.model",
@@ -29,12 +29,15 @@ _HOMES = {
     "tokenize": "unnaive.interop.fasttext.fasttext_lines",
     "train_supervised": "unnaive.interop.fasttext.training",
     "train_unsupervised": "unnaive.interop.fasttext.training",
-    "util": "unnaive.interop.fasttext.util",
 }
+_MODULES = {"FastText": "unnaive.interop.fasttext.names", "util": "unnaive.interop.fasttext.util"}
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
-    __getattr__ = lazy_names(__name__, _HOMES)
+    _import_name = lazy_names(__name__, _HOMES)
+
+    def __getattr__(name):
+        return import_module(_MODULES[name]) if name in _MODULES else _import_name(name)
 
 
 def __dir__() -> list[str]:
-    return sorted(["BOW", "EOS", "EOW", *_HOMES])
+    return sorted(["BOW", "EOS", "EOW", *_HOMES, *_MODULES])

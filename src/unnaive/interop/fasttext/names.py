@@ -12,12 +12,11 @@ from unnaive.interop.fasttext.model import FastTextModel, load_model
 from unnaive.interop.fasttext.training import train_supervised, train_unsupervised
 
 __all__ = [
-    "BOW", "EOS", "EOW", "FastText", "_FastText", "cbow", "eprint", "load_model", "loss_name", "model_name",
+    "BOW", "EOS", "EOW", "_FastText", "cbow", "eprint", "load_model", "loss_name", "model_name",
     "skipgram", "supervised", "tokenize", "train_supervised", "train_unsupervised",
 ]  # fmt: skip
 
 BOW, EOW, EOS = "<", ">", "</s>"  # the borders of a word and the end of a line, as fastText names them
-FastText = sys.modules[__name__]  # as `fasttext.FastText`
 _FastText = FastTextModel
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
@@ -10,8 +9,6 @@ import numpy as np
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Singles
-
-util = sys.modules[__name__]  # as `fasttext.util`
 
 
 def test(
