@@ -24,7 +24,7 @@ from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, Pa
 from unnaive.io.tables.csv_records import longer_fields
 from unnaive.io.tables.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
 from unnaive.io.tables.json_tables import JsonTable
-from unnaive.io.tables.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
+from unnaive.io.tables.line_tables import FASTTEXT_PREFIX, AnnifTable, FastTextTable, LineTable
 from unnaive.io.tables.mail_tables import (
     MaildirTable,
     MboxTable,
@@ -39,6 +39,7 @@ from unnaive.text.messages import is_message
 
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
+    "annif": AnnifTable,
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
     "dataset": DatasetTable,
 }  # fmt: skip

@@ -141,11 +141,11 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
+        "csv, tsv, jsonl, parquet, excel, sqlite, fasttext, annif, lines, files, folder, mbox, "
         "maildir, dataset; else guessed.",
         choices=(
-            "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
-            "maildir", "dataset",
+            "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "annif", "lines", "files", "folder",
+            "mbox", "maildir", "dataset",
         ),
         metavar="FORMAT",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
@@ -69,8 +70,8 @@ def test_examples_and_where_the_token_is_needed(client: TestClient) -> None:
         for method, about in methods.items():
             effect = client.app.routes.find(method.upper(), path).effect  # type: ignore[attr-defined]
             assert about["security"] == [] if effect.public else ({} in about["security"]) != effect.always_needs_token
-            for content in about.get("requestBody", {}).get("content", {}).values():
-                example = content["example"]
+            for kind, content in about.get("requestBody", {}).get("content", {}).items():
+                example = urlencode(content["example"]) if "urlencoded" in kind else content["example"]
                 url = path.replace("{name}", "tickets")
                 sent_body = example if isinstance(example, str) else json.dumps(example)
                 status = client.post(url, content=sent_body, headers=WITH_TOKEN).status_code

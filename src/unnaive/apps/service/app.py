@@ -28,6 +28,7 @@ from unnaive.apps.common.web.serve_page import make_page_router, read_static
 from unnaive.apps.common.web.session_routes import make_session_router
 from unnaive.apps.common.web.sessions import Sessions
 from unnaive.apps.common.web.tokens import Token, Tokens
+from unnaive.apps.service.annif import make_annif_router
 from unnaive.apps.service.classify import DirectClassify
 from unnaive.apps.service.compatible import make_compatible_router
 from unnaive.apps.service.label_studio import make_label_studio_router
@@ -125,6 +126,7 @@ def create_app(options: ServiceOptions) -> Guard:
     sessions = Sessions(options.session_secret or options.token)
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
+        make_annif_router(models),
         make_session_router(sessions, always=options.token_always, root_path=options.root_path),
         make_page_router(read_static() | read_static(STATIC), index="index.html", docs="docs.html"),
         make_description_router(

@@ -27,6 +27,32 @@ class LabelStudioPredictions(BaseModel):
     model_version: str
 
 
+class AnnifProject(BaseModel):
+    """A model as a project of Annif."""
+
+    project_id: str
+    name: str
+    language: str
+    backend: dict[str, str]
+    is_trained: bool
+    modification_time: str | None
+
+
+class AnnifSuggestion(BaseModel):
+    """A class, whose name is the URI, and its probability, or a score between 0 and 1."""
+
+    uri: str
+    label: str
+    notation: str | None
+    score: float
+
+
+class AnnifSuggestions(BaseModel):
+    """The best classes of a text, the best first."""
+
+    results: list[AnnifSuggestion]
+
+
 class PredictAnswer(RootModel[list[LabelScore] | list[list[LabelScore]] | LabelStudioPredictions]):
     """The classes of a text, of each of several texts, or predictions for Label Studio."""
 

@@ -10,6 +10,8 @@ import numpy as np
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Singles
 
+__all__ = ["download_model", "find_nearest_neighbor", "reduce_model", "test"]
+
 
 def test(
     predictions: Iterable[Iterable[str]],
