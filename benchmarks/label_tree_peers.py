@@ -2,10 +2,14 @@
 
     python benchmarks/label_tree_peers.py [--labels 30000] [--documents 60000] [--tests 5000]
     python benchmarks/label_tree_peers.py --reuters [--data FOLDER]
+    python benchmarks/label_tree_peers.py --debian
+    python benchmarks/label_tree_peers.py --xc TRAIN TEST
 
 The collection is synthetic: labels come by Zipf's law, one to three for a document, each with words of its own, words
 of its topic, and words of all. With --reuters it is Reuters-21578 (ModLewis split) with all its labels: topics, places,
-people, organisations and exchanges, of documents that have any. All get the same tf-idf rows. Times are processor
+people, organisations and exchanges, of documents that have any. With --debian it is the one-line descriptions of Debian
+packages with all of their tags, from the package lists of apt, a fifth drawn for testing. With --xc it is two files of
+the XC repository. All get the same tf-idf rows. Times are processor
 time; memory is the peak of the process above what it holds before training, which is mostly the collection.
 Our model and napkinXC's predict the five best labels of all test documents at once; omikuji predicts one document at a
 time, and ours is measured in this way too ("alone").
@@ -26,6 +30,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array, load_npz, save_npz, vstack
 
+from unnaive import read_xc
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.evaluation.many_labels import precision_at
@@ -84,6 +89,41 @@ def read_reuters_labels(folder):
     labels = [names for _, names in (*train, *test)]
     Y = label_matrix(labels, classes, ignore_unknown=True)
     return csr_array(X).astype(np.float64), csr_array(Y).astype(np.float64), len(train)
+
+
+def debian_packages():
+    """Counts and tags of Debian packages in random order, and how many of the rows are for training."""
+    texts = {}
+    for path in sorted(Path("/var/lib/apt/lists").glob("*_Packages*")):
+        shown = subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", str(path)], capture_output=True, check=True)
+        for record in shown.stdout.decode().split("\n\n"):
+            found = [re.search(rf"^{name}: (.*(?:\n .*)*)", record, re.MULTILINE) for name in ("Description", "Tag")]
+            if all(found):
+                texts.setdefault(found[0][1], set()).update(read_tags(found[1][1]))
+    rows = [(text, sorted(tags)) for text, tags in sorted(texts.items())]
+    rows = [rows[number] for number in np.random.default_rng(0).permutation(len(rows)).tolist()]
+    n_train = 4 * len(rows) // 5
+    counter = TextCounter()
+    X = vstack([counter.count([text for text, _ in rows[:n_train]], grow=True),
+                counter.count([text for text, _ in rows[n_train:]])])  # fmt: skip
+    classes = sorted({tag for _, tags in rows[:n_train] for tag in tags})
+    Y = label_matrix([tags for _, tags in rows], classes, ignore_unknown=True)
+    return csr_array(X).astype(np.float64), csr_array(Y).astype(np.float64), n_train
+
+
+def read_tags(field):
+    """The tags of a field, such as role::program, use::{editing,viewing}."""
+    tags = set()
+    for base, inner in re.findall(r"([^,{}]+)(?:\{([^}]*)\})?", re.sub(r"\s", "", field)):
+        tags |= {base + name for name in inner.split(",")} if inner else {base}
+    return tags
+
+
+def xc_files(train, test):
+    """Features and labels of two files, and how many of the rows are for training."""
+    parts = read_xc(train), read_xc(test)
+    X, Y = vstack([part.X for part in parts]), vstack([part.Y for part in parts])
+    return csr_array(X), csr_array(Y), parts[0].X.shape[0]
 
 
 # Each way: train(folder) → a model; save(model, path); top(model, rows) → the five best labels of each row.
@@ -201,6 +241,8 @@ def main():
     parser.add_argument("--documents", type=int, default=60_000)
     parser.add_argument("--tests", type=int, default=5_000)
     parser.add_argument("--reuters", action="store_true")
+    parser.add_argument("--debian", action="store_true")
+    parser.add_argument("--xc", nargs=2, metavar=("TRAIN", "TEST"))
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--way", choices=WAYS)
     parser.add_argument("--folder")
@@ -210,6 +252,10 @@ def main():
         return
     if arguments.reuters:
         X, Y, n = read_reuters_labels(arguments.data)
+    elif arguments.debian:
+        X, Y, n = debian_packages()
+    elif arguments.xc:
+        X, Y, n = xc_files(*arguments.xc)
     else:
         n = arguments.documents
         X, Y = make_collection(arguments.labels, n + arguments.tests)

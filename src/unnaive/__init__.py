@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from unnaive.interop.vectorizers.vectorizers import CountVectorizer as CountVectorizer
     from unnaive.interop.vectorizers.vectorizers import HashingVectorizer as HashingVectorizer
     from unnaive.interop.vectorizers.vectorizers import TfidfVectorizer as TfidfVectorizer
+    from unnaive.interop.xc_files import read_texts_and_labels as read_texts_and_labels
+    from unnaive.interop.xc_files import read_xc as read_xc
     from unnaive.learning.decisions import Argmax as Argmax
     from unnaive.learning.decisions import Proportional as Proportional
     from unnaive.learning.decisions import Thresholds as Thresholds
@@ -89,6 +91,8 @@ _HOMES = {
     "compare": "unnaive.evaluation.experiments",
     "report": "unnaive.evaluation.evaluation_report",
     "Counts": "unnaive.data.counts",
+    "read_texts_and_labels": "unnaive.interop.xc_files",
+    "read_xc": "unnaive.interop.xc_files",
     "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",
     "train_file": "unnaive.workflows.train",
