@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import tracemalloc
 
 import numpy as np
 import pyarrow
@@ -196,6 +197,37 @@ def test_word_vectors_of_a_fasttext_file(cache, tmp_path):
     for word, unit in zip(found.words, found.units, strict=True):
         wanted = expected.word(word)
         assert unit @ wanted / np.linalg.norm(wanted) > 0.9995
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        FastTextParts(model=2, labels=(), bucket=50, minn=2, maxn=3),
+        FastTextParts(model=2, labels=(), bucket=0, minn=0, maxn=0),
+        FastTextParts(bucket=50, minn=2, maxn=3, quantised=True),
+    ],
+)
+def test_the_table_of_a_fasttext_file_has_the_vectors_of_single_words(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr("unnaive.models.fasttext.matrices.BLOCK", 7 * parts.dim)
+    (tmp_path / "cc.bin").write_bytes(write_fasttext(parts))
+    vectors = FastTextVectors(read_fasttext_file(tmp_path / "cc.bin"))
+    words = [*vectors.words, "unknown", ""]
+    expected = np.array([vectors.word(word) for word in words])
+    np.testing.assert_allclose(vectors.table(words), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_large_fasttext_file_is_not_held_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("unnaive.models.fasttext.matrices.BLOCK", 1 << 16)
+    parts = FastTextParts(model=2, labels=(), bucket=40_000, minn=3, maxn=4, dim=50)
+    (tmp_path / "cc.bin").write_bytes(write_fasttext(parts))
+    vectors = FastTextVectors(read_fasttext_file(tmp_path / "cc.bin"))
+    tracemalloc.start()
+    try:
+        vectors.table(vectors.words)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < (tmp_path / "cc.bin").stat().st_size / 4  # of 8 MB
 
 
 def test_folders_absent_files_and_other_things_are_refused(tmp_path):

@@ -27,7 +27,7 @@ from unnaive.io.vectors.word_vector_files import read_named_vectors
 from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
 from unnaive.models.fasttext.fasttext_vectors import FastTextVectors
 
-VERSION = 1  # version of the cache, raised when the same file would give other vectors
+VERSION = 2  # version of the cache, raised when the same file would give other vectors
 REMEMBERED = 4  # files whose vectors are kept in memory
 
 
@@ -91,7 +91,7 @@ def _read_file(path: Path, limit: int | None) -> WordVectors:
     words = [word for word in vectors.rule.words[:limit] if _is_text(word)]
     if not words:
         raise BadData(f"{path} has no words with vectors; give a file of word vectors")
-    return WordVectors.of(words, np.array([vectors.word(word) for word in words]), limit=limit)
+    return WordVectors.of(words, vectors.table(words), limit=limit)
 
 
 def _is_text(word: str) -> bool:

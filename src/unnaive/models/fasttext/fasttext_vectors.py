@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.lazy import lazy_property
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Singles
 from unnaive.models.fasttext.binary_file import FastTextFile
 from unnaive.models.fasttext.features import END, FeatureRule, encoded, word_hash
@@ -84,6 +85,21 @@ class FastTextVectors(NearestWords):
     def word(self, word: str) -> Singles:
         """The mean of the rows of a word: its own, if it is known, and those of its character n-grams (dim,)."""
         return self._mean(self.subwords(word)[1])
+
+    def table(self, words: Sequence[str]) -> Singles:
+        """The vectors of words (n_words, dim), like `word` up to rounding; the matrix is read in blocks, not kept."""
+        rows = [self.subwords(word)[1] for word in words]
+        lengths = np.array([len(own) for own in rows], np.int64)
+        owner, row = np.repeat(np.arange(len(rows)), lengths), np.array([at for own in rows for at in own], np.int64)
+        order = np.argsort(row, kind="stable")
+        owner, row = owner[order], row[order]
+        sums = np.zeros((len(rows), self.file.settings["dim"]), np.float32)
+        for start, block in self.file.input.blocks():
+            inside = slice(*np.searchsorted(row, [start, start + len(block)]))
+            owners, place = np.unique(owner[inside], return_inverse=True)
+            ones = np.ones(len(place), np.float32), (place, row[inside] - start)
+            sums[owners] += csr_array(ones, shape=(len(owners), len(block))) @ block
+        return np.asarray(sums / np.maximum(lengths, 1)[:, None].astype(np.float32))
 
     def sentence(self, text: str) -> Singles:
         """For a classifier the mean of the features of the line, of which its end is one; else the mean of the
