@@ -110,6 +110,24 @@ def test_a_table_with_labels_in_another_column_is_measured(run, folder):
     assert json.loads(out)["measures"]["accuracy"] == 1
 
 
+def test_a_folder_of_texts_has_no_labels(run, folder):
+    (folder / "texts").mkdir()
+    for number, text in enumerate(("please reset my password", "iade istiyorum, şifremi unuttum", "मदद")):
+        (folder / "texts" / f"{number}.txt").write_text(text, encoding="utf-8")
+    code, out, err = run("evaluate", str(folder / "m.model"), str(folder / "texts"), "--json")
+    assert code == 0, err
+    assert json.loads(out)["estimated"]["documents"] == 3
+
+
+def test_a_model_without_held_out_probabilities_is_refused_in_one_sentence(run, folder):
+    unnaive.train_file(folder / "train.csv", "multinomial", label="queue", output=folder / "plain.model")
+    code, out, err = run("evaluate", str(folder / "plain.model"), str(folder / "none.csv"))
+    assert (code, out) == (2, "")
+    assert "no labels were found (" in err
+    assert "train auto, or train with --calibrate temperature" in err
+    assert err.count("\n") == 1, err
+
+
 def test_without_documents_there_is_a_sentence(run, folder):
     (folder / "blank.csv").write_text("text\n", encoding="utf-8")
     code, _, err = run("evaluate", str(folder / "m.model"), str(folder / "blank.csv"))

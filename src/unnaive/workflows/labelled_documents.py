@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
 
-TEXT_FORMATS = ("lines", "message", "files")  # formats that have texts and nothing else
+TEXT_FORMATS = ("lines", "message", "files", "folder")  # formats that have texts and nothing else
 
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> Corpus:

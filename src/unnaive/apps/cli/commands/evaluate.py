@@ -170,9 +170,12 @@ def estimate_without_labels(
         raise problem
     if option is not None:
         raise UnnaiveError(f"{option} needs documents with labels: {problem}") from problem
+    try:
+        with Progress() as bar:
+            result = estimate_accuracy_file(model, source, progress=bar.event)
+    except UnnaiveError as reason:
+        raise UnnaiveError(f"no labels were found ({problem}), and {reason}") from problem
     echo(f"note: no labels were found, so the accuracy is estimated ({problem})", err=True)
-    with Progress() as bar:
-        result = estimate_accuracy_file(model, source, progress=bar.event)
     if as_json:
         echo(visible_json(result.to_dict()))
     else:
