@@ -39,7 +39,9 @@ def register_documents(
 
 
 def unlock_register(fitted: FittedModel, key: bytes | None) -> FittedModel:
-    """The model with the key of its register, which changes need; models without a register are returned."""
+    """The model with the key of its register, which changes need; a model without a register needs no key."""
+    if fitted.register is None and key is not None:
+        raise UnnaiveError("the model has no register of documents, so a key has no effect; leave --key out")
     return fitted if fitted.register is None else replace(fitted, register=fitted.register.unlocked(key))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ from unnaive.apps.common.declared import (
     read_parameters,
     show_parameters,
 )
-from unnaive.apps.common.option_markers import needs
+from unnaive.apps.common.option_markers import Needs, needs
 from unnaive.apps.common.path_options import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.thread_count import THREADS
@@ -122,6 +122,7 @@ def reading(
     trained: bool = False,
     without: Sequence[str] = (),
     flags: Sequence[str] = (),
+    needed: Mapping[str, Needs] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Replace the parameter `source` of a command by the DATA argument and the reading options.
 
@@ -129,7 +130,8 @@ def reading(
     command is not an option: it gets a function that opens other paths with the same options. With `ahead`, reading of
     a labelled folder starts immediately, while the command imports its modules. `trained` says that the command reads a
     model, which names the fields. The options in `without` are left out; those in `flags` are options of their own, as
-    FLAGS are in every command, and the separator where no model names it.
+    FLAGS are in every command, and the separator where no model names it. `needed` has what the command needs for an
+    option to have an effect; where DATA can be left out, all of them need DATA.
     """
     left_out = {*without, *(FIELD_OPTIONS if trained else ())}
     shown = (*FLAGS, *flags, *(() if trained else ("separator",)))
@@ -141,14 +143,20 @@ def reading(
     data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
         default = ["-"]
+    needed = dict(needed or {})
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         declared = read_parameters(verb)
+        if default is None:  # a stream that is followed is data too
+            needed.update(dict.fromkeys(options, needs("data", *(("follow",) if "follow" in declared else ()))))
+        for name, need in needed.items():
+            options[name] = options[name].replace(annotation=Annotated[options[name].annotation, need])
 
         @functools.wraps(verb)
         def wrapper(**arguments: Any) -> Any:
             shared = shared_defaults() | {name: arguments.pop(name) for name in options}
             paths = arguments.pop("data")
+            check_read_options(paths or (), shared)
             if "read_like" in declared:
                 arguments["read_like"] = functools.partial(data_file, **shared)
             begun = _read_ahead(paths, shared) if ahead and paths else None
@@ -162,6 +170,29 @@ def reading(
         return wrapper
 
     return decorate
+
+
+def check_read_options(paths: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Raise an error for an option of reading that has no effect on files of this kind."""
+    given = [name for name in WITHOUT_EFFECT if values.get(name) not in (None, False)]
+    if not given or not all(Path(path).is_file() for path in paths):
+        return
+    from unnaive.io.formats import find_format
+
+    for path in paths:
+        for name in given:
+            what, formats = WITHOUT_EFFECT[name]
+            if (values["format"] or find_format(path)) in formats or not formats:
+                option = f"--set {name.replace('_', '-')}"
+                raise UnnaiveError(f"{option} is for {what}, and {path} is none; leave {option} out")
+
+
+# options of reading that have no effect on files of some formats: what they are for, and these formats; () for any file
+WITHOUT_EFFECT = {
+    "table": ("databases and workbooks", ("csv", "tsv", "jsonl", "parquet", "fasttext", "lines", "mbox")),
+    "delimiter": ("CSV files", ("jsonl", "parquet", "excel", "sqlite", "mbox")),
+    "follow_links": ("folders", ()),
+}
 
 
 def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:

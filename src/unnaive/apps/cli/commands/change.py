@@ -53,6 +53,7 @@ def register(app: typer.Typer) -> None:
     "More labelled documents: a file, a folder with a folder for each class, or - for stdin (default with --follow).",
     default=None,
     trained=True,
+    without=("id",),
 )
 def update(
     model: ChangedModel,
@@ -172,7 +173,7 @@ def follow_source(
             say(describe_kept_choice(changed.provenance.chosen_on, ModelSizes.of(changed).documents, str(model)))
 
 
-@reading("The documents to unlearn, with the labels that they were learnt with.", trained=True)
+@reading("The documents to unlearn, with the labels that they were learnt with.", trained=True, without=("id",))
 def forget(
     model: ChangedModel,
     source: DataFile,

@@ -21,7 +21,12 @@ def register(app: typer.Typer) -> None:
     app.command()(compress)
 
 
-@reading("Labelled documents to measure accuracy on: a file, a folder, or - for stdin.", default=None, trained=True)
+@reading(
+    "Labelled documents to measure accuracy on: a file, a folder, or - for stdin.",
+    default=None,
+    trained=True,
+    without=("id",),
+)
 def compress(
     model: ModelFile,
     source: DataFile | None,

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import READ, WRITTEN_RESULT
 from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import (
     FIELD_OPTIONS,
+    LABEL_OPTIONS,
     STDOUT,
     AsJson,
     ModelFile,
@@ -33,6 +35,7 @@ def register(app: typer.Typer) -> None:
 @reading(
     "Texts: .jsonl, .parquet, .warc, .wet or .txt files, also compressed, folders of them, or - for stdin.",
     without=(*FIELD_OPTIONS, "vector", "id"),
+    needed=dict.fromkeys((*LABEL_OPTIONS, "delimiter", "header"), needs("held_out")),
 )
 def filter_command(
     model: ModelFile,

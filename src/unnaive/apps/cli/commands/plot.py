@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     "For a model: labelled data to evaluate it on; only the test documents if the data has a split.",
     default=None,
     trained=True,
+    without=("id",),
 )
 def plot(
     what: Annotated[
