@@ -32,7 +32,7 @@ TOLERANCE = 1e-4  # ClickHouse adds logarithms in single precision: 1e-5 for tex
 MARK = "\1"  # around an emoji while words are found
 ROWS = 5000  # rows of one INSERT
 FINE = 1 << 20  # counts of weights that are not logarithms of whole counts, for an alpha of 1
-HEADER = """-- Makes the dictionary unnaive_model and three functions, in a ClickHouse with the layout NAIVE_BAYES (26.9 was tested).
+HEADER = """-- Makes the dictionary unnaive_model and three functions; needs the layout NAIVE_BAYES (ClickHouse 26.9).
 -- Then:
 --   SELECT unnaive_label(text) FROM documents
 --   SELECT unnaive_probabilities(text) FROM documents   -- (label, probability) of each class, the best first
