@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,11 +22,20 @@ from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
 from unnaive.models.auto import members as auto_members
 from unnaive.models.auto import plan as auto_plan
-from unnaive.models.auto.candidates import LONG, USUAL, Candidate
+from unnaive.models.auto.candidates import FEW_DOCUMENTS, LONG, USUAL, Candidate
 from unnaive.models.auto.elimination import Judged, best_of_families, find_helpful
 from unnaive.models.auto.label_odds import fit_log_odds
 from unnaive.models.auto.members import Training, fit_family
-from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
+from unnaive.models.auto.plan import (
+    BUDGETS,
+    POOLING,
+    READING,
+    SearchPlan,
+    Size,
+    make_plan,
+    multilabel_work,
+    plan_multilabel,
+)
 from unnaive.models.auto.pool_weights import (
     PoolWeights,
     fit_pool,
@@ -102,7 +112,7 @@ class TestPlans:
             assert (plan.candidates, plan.n_folds, plan.n_judged) == (thorough.candidates, 5, 5)
             assert plan.training == size.documents
         few = make_plan(Size(500, 77, {"words": 4_000, "words and pairs": 6_000, "characters": 60_000}), "normal")
-        assert (few.candidates, few.n_folds, few.n_judged) == (USUAL, 5, 5)  # too few to choose among more
+        assert (few.candidates, few.n_folds, few.n_judged) == (FEW_DOCUMENTS, 5, 5)  # too few to choose among more
         newsgroups = Size(3_400, 20, {"words": 520_000, "words and pairs": 1_000_000, "characters": 7_400_000})
         plan = make_plan(newsgroups, "normal")
         assert (plan.candidates, plan.n_judged) == (LONG, 4)
@@ -117,6 +127,14 @@ class TestPlans:
             plan = make_plan(size, "normal")
             assert set(plan.candidates) <= set(USUAL)
             assert plan.n_judged == 1
+
+    def test_pooling_is_planned(self):
+        """15,000 documents of 1,900 classes: pools of 1,500 held-out documents on two views took 5.6 s."""
+        size = Size(15_000, 1_900, {"words": 180_000, "characters": 600_000})
+        plan = SearchPlan(("words", "characters"), USUAL, 4, 1, held_out=1_500)
+        assert plan.pooling_cost(size) == pytest.approx(2 * 1_500 * 1_900 * POOLING / 1e9) == pytest.approx(5.7)
+        cheaper = make_plan(replace(size, classes=20), "normal")
+        assert cheaper.pooling_cost(replace(size, classes=20)) < 0.2
 
     @pytest.mark.parametrize("budget", ["normal", "thorough", 20.0])
     def test_what_is_planned_fits_the_budget(self, budget):
@@ -141,7 +159,7 @@ class TestPlans:
         assert (cheap.training, dear.training, cheap.held_out) == (10_000, 6_000, 2_500)
 
     def test_words_alone_get_more_documents_before_they_get_fewer(self):
-        # 4.4 for words and characters of 1,500 documents without NB-SVM, 2.0 for all of it on words of 6,000
+        # 4.5 for words and characters of 1,500 documents without NB-SVM, 2.1 for all of it on words of 6,000
         size = Size(11_314, 20, {"words": 1_750_000, "words and pairs": 4_400_000, "characters": 11_000_000})
         reading = READING * sum(size.cells.values()) / 1e9  # a budget in seconds has that in it
         plan = make_plan(size, reading + 4.0)
@@ -149,7 +167,7 @@ class TestPlans:
             ("words",), 6_000, {"complement", "maxent", "nbsvm"}
         )  # fmt: skip
         assert plan.left_out == ("most settings of each family", "pairs of words", "characters")
-        assert plan.cost(size) == pytest.approx(2.0, abs=0.05)
+        assert plan.cost(size) == pytest.approx(2.1, abs=0.05)
         assert make_plan(size, reading + 4.5).views == ("words", "characters")
 
     def test_too_large_for_anything_is_still_a_plan(self):
@@ -329,6 +347,15 @@ class TestPooling:
         least = min(minimize(saturated, start).fun for start in ([0.0, -7.5], [0.0, 0.0]))
         assert saturated([np.log(slope), level]) <= least + 1e-4
 
+    def test_of_many_classes_gradients_find_what_the_whole_hessian_finds(self, monkeypatch):
+        members, soft_targets = make_scores(400, 30, 3)
+        weights, starts = [], (None, PoolWeights(np.array([0.5, 0.2, 0.3]), np.full(30, 0.1)))
+        for many in (10**9, 1):
+            monkeypatch.setattr("unnaive.models.auto.pool_weights.MANY_CLASSES", many)
+            weights.append([fit_pool(members, soft_targets, shrink=5.0, start=start) for start in starts])
+        for whole, near in zip(*weights, strict=True):
+            np.testing.assert_allclose([*near.weights, *near.bias], [*whole.weights, *whole.bias], atol=1e-5)
+
     def test_softened_targets(self):
         # 4 documents, ε = 1/5, two possible classes of three: 4/5 + 1/10 and 1/10
         soft = soften(np.array([0, 0, 2, 0]), np.array([True, False, True]))
@@ -505,7 +532,7 @@ class TestDefault:
         p = model.predict_proba([*texts, "zzz"])
         assert np.allclose(p.sum(axis=1), 1)
         assert p.min() > 0.0001  # so few documents make nobody certain, even of those learnt
-        assert abs(p[-1, 0] - 0.5) < 0.1
+        assert abs(p[-1, 0] - 0.5) < 0.15
 
     def test_a_class_with_one_document_stays(self):
         model = TextClassifier().fit([*TEXTS, "pasta with garlic"], [*LABELS, "food"])

@@ -36,10 +36,15 @@ USUAL = (
     *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
     *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
 )
-# the grid of the thorough budget and of budgets in seconds
-LONG = (
+# the grid of the budget "normal" for few documents: two more families, which are computed from sums
+FEW_DOCUMENTS = (
     *USUAL,
     *(Candidate("power", (alpha,)) for alpha in (0.01, 0.1, 1.0)),
+    *(Candidate("rocchio", (gamma,)) for gamma in (0.0, 0.3, 0.6, 1.0)),
+)
+# the grid of the thorough budget and of budgets in seconds
+LONG = (
+    *FEW_DOCUMENTS,
     *(Candidate("maxent", (C, 1.0, 0.1)) for C in (3.0, 30.0)),
     *(Candidate("maxent", (C, 1.0, 1.0)) for C in (1.0, 3.0, 10.0, 30.0)),
     *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),

@@ -16,7 +16,7 @@ ALL = 1_000  # candidates of a family, more than any has
 GOING_ON = 2  # candidates of each family that go on to more documents
 NEXT = 3  # candidates of each family that are tried on the views after the first (benchmarks/auto_elimination.py)
 ROUNDS = {0: ALL, 200: GOING_ON}  # number of held-out documents → number of candidates of each family that go on
-SHRINK = 20.0  # strength of the prior on the pool's weights, in documents
+SHRINK = 5.0  # strength of the prior on the pool's weights, in documents (benchmarks/auto_short.py)
 LEAST_GAIN = 0.02  # share of the pool's log-loss by which a family must lower it to be tried on the other views
 N_ERRORS = 2.0  # standard errors of the gain that are added to it: of few documents, all families go on
 

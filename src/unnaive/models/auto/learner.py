@@ -332,7 +332,7 @@ class Auto(DocumentsModel):
 
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=on_candidate, terms=terms, select=select, vectors=vectors, n_views=len(planned) + len(vectors),
+            on_candidate=on_candidate, terms=terms, select=select, vectors=vectors,
         )  # fmt: skip
         chosen: list[ChosenView] = []
         for number, view in enumerate(planned):

@@ -241,12 +241,17 @@ def _ridge(data: Training, penalty: float) -> Weights:
 def _rocchio(data: Training, gamma: float) -> Weights:
     """Centroids max(0, mean inside − gamma · mean outside), of length 1."""
     sums = data.sums
-    inside = np.asarray(sums.class_terms.toarray(), np.float64)
+    centroids = np.asarray(sums.class_terms.toarray(), np.float64)
     sizes = np.asarray(sums.class_docs, np.float64)[:, None]
-    outside = (sums.terms - inside) / np.maximum(sums.n_docs - sizes, 1e-300)
-    centroids = np.maximum(inside / np.maximum(sizes, 1e-300) - gamma * outside, 0.0)
-    lengths = np.sqrt((centroids**2).sum(axis=1, keepdims=True))
-    return centroids / np.where(lengths > 0, lengths, 1.0), np.zeros(data.n_classes)
+    outside = np.asarray(sums.terms - centroids)  # of many classes, the two tables are all that fits in memory
+    outside /= np.maximum(sums.n_docs - sizes, 1e-300)
+    outside *= gamma
+    centroids /= np.maximum(sizes, 1e-300)
+    centroids -= outside
+    np.maximum(centroids, 0.0, out=centroids)
+    lengths = np.sqrt(np.multiply(centroids, centroids, out=outside).sum(axis=1, keepdims=True))
+    centroids /= np.where(lengths > 0, lengths, 1.0)
+    return centroids, np.zeros(data.n_classes)
 
 
 @dataclass(frozen=True)

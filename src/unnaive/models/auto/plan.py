@@ -15,6 +15,7 @@ from unnaive.learning.class_limits import MOST_NUMBERS, DataSize
 from unnaive.models.auto.candidates import (
     BRIEF,
     FAST,
+    FEW_DOCUMENTS,
     LONG,
     MULTILABEL,
     MULTILABEL_CHARACTERS,
@@ -33,6 +34,7 @@ LEAST_WORK = 0.2  # share of a budget in seconds that is left for the plan, howe
 # estimated processor seconds of a search with eliminations up to which "normal" searches as "thorough" does, about ten
 # real ones: documents of few words take a twentieth of the estimate, long ones a fifth
 SMALL_WORK = 90.0
+POOLING = 1_000.0  # processor seconds to scale and pool 10⁹ held-out scores of a view, cross-fitting included
 PREPARING = 60.0  # processor seconds to weight and sum 10⁹ cells, once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents; from SOME on, at most SearchPlan.held_out of them are held out
 ONE_FOLD = 5_000  # documents from which on the budget "fast" holds out one fold
@@ -95,16 +97,22 @@ class SearchPlan:
         slower = SLOWER if size.documents > VERY_MANY else 1.0
         return fitting_work(size.cells[view], size.classes, sorted(families), slower * share)
 
+    def pooling_cost(self, size: Size) -> float:
+        """Estimated processor seconds of scaling and pooling on all views; of thousands of classes, seconds."""
+        held_out = self.n_judged * min(size.documents / self.n_folds, self.held_out)
+        return len(self.views) * POOLING * held_out * size.classes / 1e9
+
     def cost(self, size: Size) -> float:
         """Estimated processor seconds of the whole plan."""
-        return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
+        fitting = sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
+        return fitting + self.pooling_cost(size)
 
     def likely_cost(self, size: Size) -> float:
         """The same, with eliminations: some settings on the later views, two of each family after the first fold."""
         later, last = ([candidate for number, candidate in enumerate(self.candidates)
                         if sum(other.family == candidate.family for other in self.candidates[:number]) < most]
                        for most in (NEXT, GOING_ON))  # fmt: skip
-        one_fold, cost = replace(self, n_judged=1), 0.0
+        one_fold, cost = replace(self, n_judged=1), self.pooling_cost(size)
         for number, view in enumerate(self.views):
             cost += one_fold.search_cost(size, view, later if number else self.candidates)
             cost += (self.n_judged - 1) * one_fold.search_cost(size, view, last) + self.refit_cost(size, view)
@@ -203,7 +211,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
         yield plan
         yield from _samples(plan, n)
         return
-    plan = SearchPlan(views, USUAL, n_folds, count_judged(n, n_folds))
+    plan = SearchPlan(views, FEW_DOCUMENTS if n < FEW else USUAL, n_folds, count_judged(n, n_folds))
     if budget == "thorough" or isinstance(budget, float):
         yield replace(plan, candidates=LONG, n_folds=5, n_judged=5, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
@@ -240,7 +248,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
 def _small_plans(size: Size) -> Iterator[SearchPlan]:
     """Yield searches like those of "thorough", the fullest first; none if one fold holds enough documents out.
 
-    Fewer than JUDGED documents are too few to choose among so many settings.
+    For fewer than JUDGED documents they gain no more than the families of FEW_DOCUMENTS.
     """
     n = size.documents
     least = count_judged(n, 5)

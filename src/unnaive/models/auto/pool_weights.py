@@ -26,6 +26,11 @@ LONGEST = np.array([1.0, 5.0])  # largest step in log slope and level of a satur
 CLOSE = 1e-7  # expected gain in log-loss per document below which Newton's method stops
 LARGEST_EXP = 500.0  # larger exponents of e could overflow in sums and products
 LARGEST_LOG = 6.0  # bound on |log(scale · spread)| of the temperature scale
+MANY_CLASSES = 100  # from which on a step of Newton's method is solved by conjugate gradients
+MOST_GRADIENTS, NEAR = (
+    50,
+    1e-2,
+)  # steps of conjugate gradients, and the residual, relative to the slope, at which they end
 DROPPED = 0.08  # members with a smaller share of the pool's weight are dropped, and the pool is fitted again
 
 
@@ -143,7 +148,10 @@ def _least_log_loss(
     for _ in range(MOST_STEPS):
         slope = np.concatenate([[dot(p, member_scores) for member_scores in by_class], p.sum(axis=1)]) - reached
         slope += shrink * (point - drawn)
-        step = -solve_positive(_curvature(by_class, p, times, shrink), slope)
+        if len(bias) < MANY_CLASSES:
+            step = -solve_positive(_curvature(by_class, p, times, shrink), slope)
+        else:
+            step = -_solve_by_gradients(by_class, p, times, shrink, slope)
         gain = dot(slope, step)
         size = 1.0
         while True:
@@ -175,6 +183,46 @@ def _curvature(by_class: list[Floats], p: Floats, times: Floats, shrink: float) 
             H[m, other] = H[other, m] = dot(weighted[m], by_class[other]) - dot(times * means[m], means[other])
     H[np.diag_indices(len(H))] += shrink
     return H
+
+
+def _solve_by_gradients(by_class: list[Floats], p: Floats, times: Floats, shrink: float, slope: Floats) -> Floats:
+    """About H⁻¹·slope, H the Hessian of `_curvature`, by conjugate gradients with the diagonal of H as preconditioner.
+
+    H itself takes time that grows with the square of the classes. Its product with (u, b) is, with the changes of
+    scores δ = Σ_m u_m·s_m + b, the sums of p·(δ − E_p[δ]) over the documents, times s_m and by class. With few
+    documents of each class H is nearly diagonal, so ten steps are usually enough.
+    """
+    n_members = len(by_class)
+    change, product = np.empty(p.shape), np.empty(p.shape)
+
+    def curve(direction: Floats) -> Floats:
+        change[:] = direction[n_members:, None]
+        for weight, member_scores in zip(direction[:n_members], by_class, strict=True):
+            np.add(change, np.multiply(member_scores, weight, out=product), out=change)
+        np.multiply(change, p, out=change)
+        np.subtract(change, np.multiply(p, change.sum(axis=0) / times, out=product), out=change)
+        sums = [dot(change, member_scores) for member_scores in by_class]
+        return np.concatenate([sums, change.sum(axis=1)]) + shrink * direction
+
+    diagonal = np.full(len(slope), shrink)
+    for m, member_scores in enumerate(by_class):
+        np.multiply(p, member_scores, out=change)
+        diagonal[m] += dot(change, member_scores) - dot(change.sum(axis=0) ** 2, 1 / times)
+    diagonal[n_members:] += (p - np.multiply(p, np.divide(p, times, out=product), out=product)).sum(axis=1)
+    solution, rest = np.zeros(len(slope)), slope
+    near = rest / diagonal
+    direction, size = near, dot(rest, near)
+    least = NEAR**2 * size
+    for _ in range(MOST_GRADIENTS):
+        if size <= least:
+            break
+        curved = curve(direction)
+        length = size / dot(direction, curved)
+        solution, rest = solution + length * direction, rest - length * curved
+        near = rest / diagonal
+        before, size = size, dot(rest, near)
+        direction = near + size / before * direction
+    return solution
 
 
 def fit_saturation(scores: Floats, soft_targets: Floats, *, shrink: float) -> tuple[float, float]:
