@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from unnaive.interop.integrations.paperless import DocumentClassifier
 from unnaive.io.tickets import load_tickets
 
-# tickets as a stand-in for scanned documents: the queue is the type, and tags are tags, each with a key as in a database
+# tickets as a stand-in for scanned documents: the queue is the type; keys are as in a database
 train, test = load_tickets().part("train"), load_tickets().part("test")
 queues, tags = train.classes, load_tickets("tags").part("train")
 types, true = ([queues.index(queue) for (queue,) in part.labels] for part in (train, test))
