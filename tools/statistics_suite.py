@@ -23,6 +23,7 @@ from scipy.stats import binom, norm
 from statistics_label_rows import LABEL_ROWS
 from statistics_model_rows import MODEL_ROWS
 from statistics_rows import COLLECTIONS, DRIFT_ROWS, Row, collection
+from statistics_shift_rows import SHIFT_ROWS
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData
@@ -30,7 +31,7 @@ from unnaive.base.system import locked_for_replacing
 from unnaive.evaluation.results import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
-ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *LABEL_ROWS)
+ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *SHIFT_ROWS, *LABEL_ROWS)
 FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
 Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
 Costs = dict[str, dict[str, list[float]]]  # row → collection → processor seconds of each draw
