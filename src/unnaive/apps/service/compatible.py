@@ -114,11 +114,12 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
     @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
         """MLflow's scoring server: the label of each text or row, from JSON or from a table as text/csv."""
-        body, kind = await request.body(), request.headers.get("content-type", "")
+        charset = charset_of_table(request.headers.get("content-type", ""))  # refused before the table is received
+        body = await request.body()
         served = models.find(model)
         records = reads_records(served.version.fitted)
-        if kind.partition(";")[0].strip().lower() == "text/csv":
-            names, *rows = await models.work(table_rows, body, kind)
+        if charset is not None:
+            names, *rows = await models.work(table_rows, body, charset)
             column = None if records else _text_column(names)
             texts: list[Any] = [dict(zip(names, row, strict=True)) if column is None else row[column] for row in rows]
         else:
@@ -204,17 +205,28 @@ def frame_records(query: bodies.InvocationsRequest) -> list[Any]:
     return records
 
 
-def table_rows(body: bytes, kind: str) -> list[list[str]]:
-    """The rows of a CSV table, the first of which names the columns; the content type gives the encoding.
+def charset_of_table(kind: str) -> str | None:
+    """The encoding of a CSV table by the content type of a request; None if it is no table.
 
-    >>> table_rows(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
+    >>> charset_of_table("text/csv"), charset_of_table("text/csv; charset=Latin-1"), charset_of_table("text/plain")
+    ('utf-8-sig', 'iso8859-1', None)
+    """
+    if kind.partition(";")[0].strip().lower() != "text/csv":
+        return None
+    named = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
+    return "utf-8-sig" if named is None else read_charset(named[1])
+
+
+def table_rows(body: bytes, charset: str) -> list[list[str]]:
+    """The rows of a CSV table, the first of which names the columns.
+
+    >>> table_rows(b'id,text\\n1,"a ball, a game"\\n', "utf-8-sig")
     [['id', 'text'], ['1', 'a ball, a game']]
     """
-    named = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
-        words = body.decode("utf-8-sig" if named is None else read_charset(named[1]))
+        words = body.decode(charset)
     except UnicodeError as problem:
-        name = "UTF-8" if named is None else named[1]
+        name = charset.removesuffix("-sig").upper()
         raise Refused(422, f"the table cannot be read as {name}; {OTHER_CHARSET}") from problem
     try:
         with longer_fields(len(words)):

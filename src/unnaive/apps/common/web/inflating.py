@@ -14,7 +14,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
 PIECE = 1 << 18  # bytes decompressed at a time
-FREE_MEMBERS, MEMBER = 1_000, 256  # gzip members allowed however small, and mean size (bytes) required of further ones
+FREE_MEMBERS, MEMBER = 100, 256  # gzip members allowed however small, and mean size (bytes) required of further ones
 GZIP = 16 + zlib.MAX_WBITS  # tells zlib to expect a gzip header
 
 
