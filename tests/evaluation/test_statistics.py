@@ -21,6 +21,7 @@ def load_tool(name):
 
 rows = load_tool("statistics_rows")
 load_tool("statistics_model_rows")
+load_tool("statistics_shift_rows")
 load_tool("statistics_label_rows")
 suite = load_tool("statistics_suite")
 DRAWS, MORE = 4, 12  # of rows that take a tenth of a second a draw, and of those that take less
