@@ -91,7 +91,9 @@ COMMANDS = {
     "merge": ("merge m.model c.model -o out.model", {
         "output": "-o other.model", "search": "--search keep", "as_json": "--json",
     }),
-    "remake": ("remake m.model -o out.model --set alpha=0.5", {"output": "-o other.model", "as_json": "--json", "name": "-m complement"}),
+    "remake": ("remake m.model -o out.model --set alpha=0.5", {
+        "output": "-o other.model", "as_json": "--json", "name": "-m complement",
+    }),
     "compress": ("compress m.model -o out.model --max-size 2500B", {
         **READING, "as_json": "--json", "max_size": "--max-size 2000B", "output": "-o other.model",
     }),

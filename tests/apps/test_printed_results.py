@@ -129,6 +129,16 @@ def test_a_progress_bar_keeps_its_bar(width, monkeypatch):
     assert re.search(r"… ━{10} {10} +50% \d", line), line  # half of 20 columns
 
 
+def test_a_line_is_wrapped_between_words_in_a_terminal_only(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    line = "  some words of a line with --an-option"
+    screen.echo_sentence(line)
+    assert capsys.readouterr().out == f"{line}\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    screen.echo_sentence(line)
+    assert capsys.readouterr().out == "  some words of a\n  line with\n  --an-option\n"
+
+
 def test_a_sentence_is_wrapped_in_a_terminal_only(capsys, monkeypatch):
     sentence = "word " * 60
     screen.console().print(sentence)

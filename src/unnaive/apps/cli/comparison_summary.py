@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.common.screen import echo
+from unnaive.apps.common.screen import echo, echo_sentence
 from unnaive.base.errors import count_noun
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def show_comparison(records: list[Record], rival: str, file: Path | None) -> Non
         console().print(f"{tests[0].measure} against {rival}", style="bold")
         console().print(printed_difference_table(tests, summaries))
     for sentence in explain_tests(tests):
-        echo(sentence)
+        echo_sentence(sentence)
     if file is not None:
         say_summary(f"records: {file}")
     if best is not None:

@@ -89,19 +89,32 @@ def is_quiet() -> bool:
 def note(sentence: str) -> None:
     """Print a remark on stderr, unless --quiet."""
     if not _quiet:
-        echo(f"note: {sentence}", err=True)
+        echo_sentence(f"note: {sentence}", err=True)
+
+
+def echo_sentence(line: str, *, err: bool = False) -> None:
+    """Print a line for people, which a terminal gets wrapped between words, and a file or a program as it is."""
+    import shutil
+    import sys
+    import textwrap
+
+    if (sys.stderr if err or _stdout_is_data else sys.stdout).isatty():
+        indent = line[: len(line) - len(line.lstrip())]
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    echo(line, err=err)
 
 
 def show_event(name: str, details: dict[str, Any]) -> None:
     """Print a note of a workflow, or what it has read, on stderr, unless --quiet."""
     if not _quiet and name in ("note", "read"):
-        echo(f"{name}{':' if name == 'note' else ''} {details['sentence']}", err=True)
+        echo_sentence(f"{name}{':' if name == 'note' else ''} {details['sentence']}", err=True)
 
 
 def say_summary(line: str) -> None:
     """Print a summary line, unless --quiet."""
     if not _quiet:
-        echo(line)
+        echo_sentence(line)
 
 
 def say_headline(line: str) -> None:
