@@ -29,12 +29,14 @@ FLATTEST = 1e-9  # added to the curvature, relative to its mean
 BLOCK = 1 << 17  # cells that are worked on at once
 
 
-def fit_log_odds(scores: Sequence[Floats], Y: Sparse, weight: Floats | None = None) -> tuple[Floats, Floats]:
+def fit_log_odds(
+    scores: Sequence[Floats], Y: Sparse, weight: Floats | None = None, prior: Sequence[float] | None = None
+) -> tuple[Floats, Floats]:
     """Fit (weights of members (n_members,), levels (n_classes,)) to scores (n_docs, n_classes) of each member.
 
     The level of a class is shrunk toward the common level with the strength of SHRINK documents, for the sake of rare
-    classes, and weights are shrunk toward each other. Members with a negative or small weight are dropped: they get 0.
-    `weight` is that of each document; one of weight 2 counts as two.
+    classes, and weights are shrunk toward the shares in `prior`, None for equal ones. Members with a negative or small
+    weight are dropped: they get 0. `weight` is that of each document; one of weight 2 counts as two.
 
     >>> scores = np.repeat([0.0, 1.0], [4000, 4000])[:, None]      # half of the zeros are right, three of four ones
     >>> Y = csr_array(np.concatenate([np.tile([1, 0], 2000), np.tile([1, 1, 1, 0], 1000)])[:, None])
@@ -46,9 +48,10 @@ def fit_log_odds(scores: Sequence[Floats], Y: Sparse, weight: Floats | None = No
     sizes = np.array([np.sqrt(_mean((member - centre) ** 2, weight)) or 1.0
                       for member, centre in zip(scores, centres, strict=True)])  # fmt: skip
     truth, in_use = csr_array(Y).astype(np.bool_).toarray(), np.ones(len(scores), np.bool_)
+    expected = np.ones(len(scores)) if prior is None else np.array(prior, np.float64)
     while True:
         members = [member for member, is_kept in zip(scores, in_use, strict=True) if is_kept]
-        fitted, levels = _least_loss(_Cells(members, centres[in_use], sizes[in_use], truth, weight))
+        fitted, levels = _least_loss(_Cells(members, centres[in_use], sizes[in_use], truth, weight, expected[in_use]))
         weights = np.zeros(len(scores))
         weights[in_use] = fitted
         worst = in_use & (weights <= LEAST_WEIGHT) & (weights == weights[in_use].min())  # others may turn positive
@@ -66,7 +69,7 @@ def _mean(scores: Floats, weight: Floats | None) -> float:
 def _least_loss(cells: _Cells) -> tuple[Floats, Floats]:
     """(weights of standardised scores, levels) with the least penalised loss."""
     n = len(cells.scores)
-    point = np.concatenate([np.full(n, 1.0 / n), [-2.0], np.zeros(cells.truth.shape[1])])
+    point = np.concatenate([cells.expected / cells.expected.sum(), [-2.0], np.zeros(cells.truth.shape[1])])
     value, gradient, curve, beside, own = cells.derivatives(point)
     for _ in range(MOST_STEPS):
         step = _newton_step(point, n, gradient, curve, beside, own)
@@ -108,9 +111,10 @@ class _Cells:
     """The documents and classes of the loss, read in blocks of documents."""
 
     def __init__(
-        self, scores: list[Floats], centres: Floats, sizes: Floats, truth: NDArray[np.bool_], weight: Floats | None
-    ) -> None:
-        self.scores, self.centres, self.sizes, self.truth = scores, centres, sizes, truth
+        self, scores: list[Floats], centres: Floats, sizes: Floats, truth: NDArray[np.bool_], weight: Floats | None,
+        expected: Floats,
+    ) -> None:  # fmt: skip
+        self.scores, self.centres, self.sizes, self.truth, self.expected = scores, centres, sizes, truth, expected
         self.weight = np.ones(len(truth)) if weight is None else weight
         self.n_docs = float(self.weight.sum())
         times = None if weight is None else np.broadcast_to(weight[:, None], truth.shape)
@@ -148,8 +152,9 @@ class _Cells:
         curve[n, :n] = beside[:n].sum(axis=1)
         curve[n, n] = beside[n].sum()
         curve = np.tril(curve) + np.tril(curve, -1).T
-        # the prior on the weights: TOGETHER / 2 · n_classes · Σ_m (w_m − mean w)²
-        drawn = TOGETHER * n_classes * (np.eye(n) - 1.0 / n)
+        # the prior on the weights: TOGETHER / 2 · n_classes · |w − its part along the expected shares|²
+        shares = self.expected
+        drawn = TOGETHER * n_classes * (np.eye(n) - np.multiply.outer(shares, shares) / dot(shares, shares))
         curve[:n, :n] += drawn
         loss += SHRINK / 2 * dot(added, added) + dot(weights, matmul(drawn, weights)) / 2
         gradient = np.concatenate([slopes + matmul(drawn, weights), [by_class.sum()], by_class + SHRINK * added])

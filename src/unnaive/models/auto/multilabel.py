@@ -26,7 +26,16 @@ from unnaive.models.auto.sampling import draw_rows
 from unnaive.models.auto.search import N_PARTS
 from unnaive.models.auto.steps import Steps
 from unnaive.models.auto.vector_views import make_vector_view, vector_view_name
-from unnaive.models.auto.views import SelectColumns, select_views, take_names
+from unnaive.models.auto.views import (
+    CHARACTERS,
+    COLUMNS,
+    JOINED,
+    WORDS,
+    SelectColumns,
+    select_views,
+    take_names,
+    view_prior,
+)
 from unnaive.models.vectors.columns import Vectors
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
@@ -90,28 +99,41 @@ def _choose_pool(
         pools += [[number for number, view in enumerate(views) if view == name] for name in names]
     best: tuple[float, Floats, Floats, Floats] | None = None
     for pool in pools:
-        members = [scores[number] for number in pool]
+        members, prior = [scores[number] for number in pool], _member_priors([views[number] for number in pool])
         odds = np.empty(scores[0].shape)
         for train, aside in split_folds(part, N_PARTS):
-            fitted, levels = _fit_pool(members, Y, train, weight, random_state)
+            fitted, levels = _fit_pool(members, Y, train, weight, random_state, prior)
             odds[aside] = levels + sum(factor * member[aside] for factor, member in zip(fitted, members, strict=True))
         merit = _merit(odds, Y, weight)
         if best is None or merit > best[0]:
             factors = np.zeros(len(views))
-            factors[pool], levels = _fit_pool(members, Y, np.arange(len(odds)), weight, random_state)
+            factors[pool], levels = _fit_pool(members, Y, np.arange(len(odds)), weight, random_state, prior)
             best = merit, factors, levels, odds
     if best is None:
         raise RuntimeError("a pool without members")
     return best[1:]
 
 
+def _member_priors(views: Sequence[str]) -> list[float]:
+    """The expected share of each member, by its view: equal ones on text; the single member on vectors has a view's.
+
+    Words that are known by their vectors alone are evidence for no other member.
+
+    >>> _member_priors(["words", "words", "characters", "word vectors"])
+    [1.0, 1.0, 1.0, 2.0]
+    """
+    text = [view for view in views if view in (WORDS, CHARACTERS, JOINED, COLUMNS)]
+    one = len(text) / max(sum(map(view_prior, dict.fromkeys(text))), 1.0)
+    return [1.0 if view in text or not text else max(1.0, one * view_prior(view)) for view in views]
+
+
 def _fit_pool(
-    members: list[Floats], Y: Sparse, rows: Ids, weight: Floats | None, random_state: int
+    members: list[Floats], Y: Sparse, rows: Ids, weight: Floats | None, random_state: int, prior: Sequence[float]
 ) -> tuple[Floats, Floats]:
     """`fit_log_odds` on these rows; of very many cells, weights are fitted on a sample of the rows, levels on all."""
     sample = rows[draw_rows(len(rows), max(1, MOST_POOLED // max(1, Y.shape[1])), random_state)]
     times = None if weight is None else weight[sample]
-    factors, levels = fit_log_odds([member[sample] for member in members], csr_array(Y[sample]), times)
+    factors, levels = fit_log_odds([member[sample] for member in members], csr_array(Y[sample]), times, prior)
     if len(sample) == len(rows):
         return factors, levels
     total = np.asarray(sum(factor * member[rows] for factor, member in zip(factors, members, strict=True)))
