@@ -115,7 +115,7 @@ def test_trained_stored_and_the_same_at_every_entrance(tmp_path, model, optimise
     copy.save(tmp_path / "b.model")
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
     found = evaluate(made, TEXTS, LABELS)
-    assert found.model.endswith("optimise=costs" if isinstance(optimise, dict) else "optimise=macro-f1")
+    assert found.model.endswith("optimise costs" if isinstance(optimise, dict) else "optimise macro-f1")
     assert found.measures["accuracy"] == made.score(TEXTS, LABELS)
 
 

@@ -15,9 +15,9 @@ from unnaive.apps.common.screen import echo
 from unnaive.apps.common.shared_options import AsJson, ModelAddress, Reports, reading
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
-from unnaive.data.corpus import NoLabels
 
 if TYPE_CHECKING:
+    from unnaive.data.corpus import NoLabels
     from unnaive.io.datafiles import DataFile
     from unnaive.workflows.evaluate import EvaluationResult
 
@@ -92,6 +92,7 @@ def evaluate(
     from unnaive.apps.common.output import check_reports, write_reports
     from unnaive.apps.common.progress_bar import Progress
     from unnaive.apps.common.screen import console, say_summary
+    from unnaive.data.corpus import NoLabels
     from unnaive.workflows.evaluate import evaluate_file
 
     check_reports(report, REPORTS)
