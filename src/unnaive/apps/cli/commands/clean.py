@@ -10,7 +10,7 @@ import typer
 from unnaive.apps.common.option_markers import needs
 from unnaive.apps.common.path_options import READ, WRITTEN
 from unnaive.apps.common.screen import echo, note
-from unnaive.apps.common.shared_options import FIELD_OPTIONS, AsJson, make_output_folders, reading
+from unnaive.apps.common.shared_options import AsJson, make_output_folders, reading
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command()(clean)
 
 
-@reading("The data that was audited: a file with a table.", without=(*FIELD_OPTIONS, "vector"))
+@reading("The data that was audited: a file with a table.")
 def clean(
     source: DataFile,
     findings: Annotated[
