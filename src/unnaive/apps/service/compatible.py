@@ -114,8 +114,8 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
     @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
         """MLflow's scoring server: the label of each text or row, from JSON or from a table as text/csv."""
-        charset = charset_of_table(request.headers.get("content-type", ""))  # refused before the table is received
         body = await request.body()
+        charset = charset_of_table(request.headers.get("content-type", ""))
         served = models.find(model)
         records = reads_records(served.version.fitted)
         if charset is not None:
