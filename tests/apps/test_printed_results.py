@@ -61,6 +61,7 @@ def test_train_counts_the_models_of_auto_and_inspect_shows_them(tickets):
     assert sum(bool(re.match(r" *\d+ % +[0-9.]+ %  \S", line)) for line in members) == int(found[1])
 
 
+@pytest.mark.slow
 def test_evaluate_is_one_sentence_and_two_tables(tickets):
     tickets("train", "train.csv", "--label", "queue", "-o", "t.model", "-m", "multinomial")
     out = tickets("evaluate", "t.model", "test.csv")
