@@ -206,7 +206,7 @@ def frame_records(query: bodies.InvocationsRequest) -> list[Any]:
 
 
 def charset_of_table(kind: str) -> str | None:
-    """The encoding of a CSV table by the content type of a request; None if it is no table.
+    """The encoding of a CSV table by the content type of a request; None if it is something else.
 
     >>> charset_of_table("text/csv"), charset_of_table("text/csv; charset=Latin-1"), charset_of_table("text/plain")
     ('utf-8-sig', 'iso8859-1', None)
