@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pins oldest demo quick test spark lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel container clean
+.PHONY: help setup pins oldest demo quick test spark lint format bench docs reproductions statistics sanitize attack free-threaded cross hosts wheel container clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ cross: setup  ## native modules for ARM, musl, macOS and Windows, by the compile
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
 	$(BIN)/python tools/cross.py
 	$(if $(RUN),bash tools/emulated_tests.sh)
+
+hosts: setup  ## the programs that our drop-ins are for (fastText's tests, Annif, datatrove), each in its own pinned environment (HOSTS=annif: one)
+	$(BIN)/python tools/hosts.py $(HOSTS)
 
 wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler
 	bash tools/wheels.sh

@@ -46,6 +46,11 @@ def own_version() -> str:
     return re.search(r'^__version__ = "(.+)"', written, re.MULTILINE)[1]
 
 
+def default_version(name: str) -> str:
+    """unnaive's version, or that of the distribution that the wheel stands for with `+unnaive`."""
+    return f"{VERSIONS[name]}+unnaive.{own_version()}" if name in VERSIONS else own_version()
+
+
 def wheel_content(name: str, version: str) -> dict[str, bytes]:
     """The files of the wheel by their paths in it."""
     folder = f"{name.replace('-', '_')}-{version}.dist-info"
@@ -90,8 +95,7 @@ def main(arguments: list[str]) -> int:
     if name == "unnaive" or not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", name):
         print(f"{options.name!r} is no name for this wheel; give one such as {', '.join(VERSIONS)}", file=sys.stderr)
         return 2
-    stands_for = f"{VERSIONS[name]}+unnaive.{own_version()}" if name in VERSIONS else own_version()
-    version = options.version or stands_for
+    version = options.version or default_version(name)
     if not re.fullmatch(r"\d+(\.\w+)*(\+[a-z0-9.]+)?", version):
         print(f"{version!r} is no version; give one such as 0.9.2", file=sys.stderr)
         return 2
