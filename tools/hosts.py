@@ -6,7 +6,7 @@ fasttext   fastText's own tests, of its source archive, with our module `fasttex
 annif      Annif's backends `fasttext` and `http`; Annif has older versions of NumPy, SciPy and scikit-learn
 datatrove  datatrove's fastText filter and language identification, against fastText itself
 
-`--pins` resolves requirements/host-*.txt anew. What ran and what it printed is written to build/hosts/record.txt.
+`--pins` resolves requirements/host-*.txt again. What ran and what it printed is written to build/hosts/record.txt.
 """
 
 import argparse
