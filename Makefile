@@ -50,11 +50,13 @@ quick: setup  ## the tests to rerun all day, under a minute
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
 	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis' --ignore=tests/scaleout/test_spark_odd_inputs.py
 
-spark: setup  ## every odd input on Spark as locally (needs Java): counted in build/spark-odd-inputs.txt
+spark: setup  ## Spark as locally (needs Java): every odd input, and failures, counted in build/spark-*.txt
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it, then run make spark again"; exit 1; }
 	@$(BIN)/python -c 'import pyspark' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4.1'
 	$(BIN)/pytest -q tests/scaleout/test_spark_odd_inputs.py
 	@cat build/spark-odd-inputs.txt
+	$(BIN)/python tests/scaleout/spark_failures.py --seconds 60 2>build/spark-failures.log >build/spark-failures.txt || { cat build/spark-failures.txt; tail -20 build/spark-failures.log; exit 1; }
+	@cat build/spark-failures.txt
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, names with two meanings, spelling
 	$(BIN)/ruff check $(SOURCE)

@@ -276,9 +276,9 @@ documents of Reuters-21578 with its 406 topics, places, people, organisations an
 | omikuji | 90.5, 54.4, 35.4 | 5.6 s | 0.52 ms | 7.0 MB | 113 MB |
 | napkinXC | 88.7, 53.7, 34.9 | 5.3 s | 0.35 ms | 5.2 MB | 39 MB |
 
-The settings of `label-tree` were chosen after looking at these results, before the next ones: the one-line descriptions of
-28,818 Debian packages with their 595 tags, a fifth of them for testing (very busy machine). Here omikuji is ahead by 0.8
-points at P@1, and nothing was changed because of it.
+The settings of `label-tree` were chosen after looking at these results, before the next ones: the one-line
+descriptions of 28,818 Debian packages with their 595 tags, a fifth of them for testing (very busy machine). Here
+omikuji is ahead by 0.8 points at P@1, and nothing was changed because of it.
 
 | Debian's tags | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|

@@ -28,7 +28,7 @@ def main() -> None:
     sys.stdout.write(f"{json.dumps(found)}\n")
 
 
-def start(folder, executors=2, **more):
+def start(folder, executors=2, memory=1024, **more):
     """A session on a cluster, whose executors have working folders in the folder."""
     import pyspark
     from pyspark.sql import SparkSession
@@ -40,7 +40,8 @@ def start(folder, executors=2, **more):
             (home / path.name).symlink_to(path)
     os.environ |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"}
-    builder = SparkSession.builder.master(f"local-cluster[{executors},1,1024]").config(map=quiet | more)
+    quiet["spark.executor.memory"] = f"{memory}m"
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,{memory}]").config(map=quiet | more)
     return builder.getOrCreate()
 
 
