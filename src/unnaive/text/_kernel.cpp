@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../base/_leak_report.h"
+#include "_kernel_alphabet.h"
 #include "_kernel_chars_python.h"
 #include "_kernel_class_sums.h"
 #include "_kernel_files_ahead.h"
@@ -150,6 +151,17 @@ nb::tuple terms(Engine& engine) {
     engine.terms().write(bytes, ends);
   }
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
+}
+
+// The place of each term in alphabetical order.
+nb::object alphabetical_places(Engine& engine) {
+  Array<int32_t> places;
+  {
+    nb::gil_scoped_release release;
+    const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+    places = alphabetical(engine.terms());
+  }
+  return numpy_of(std::move(places));
 }
 
 // The rows of the texts that may be messages with MIME parts or encoded words in their header.
@@ -375,7 +387,8 @@ NB_MODULE(_kernel, m) {
       .def("surfaces", &surfaces)
       .def("known", &known)
       .def("forget", &forget, "known"_a)
-      .def("terms", &terms);
+      .def("terms", &terms)
+      .def("alphabetical", &alphabetical_places);
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer<int32_t>, "engine"_a, "arcs"_a, "arc_columns"_a, "ends"_a, "class_background"_a,
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)

@@ -118,6 +118,14 @@ class Terms {
   static uint32_t prefix_of(uint64_t pair) { return static_cast<uint32_t>(pair >> 32); }
   static uint32_t word_of(uint64_t pair) { return static_cast<uint32_t>(pair) - 1; }
 
+  // The entries of the words of a term of at most two; the second is kNone if there is only one.
+  std::pair<uint32_t, uint32_t> words_of(uint32_t term) const {
+    const uint32_t item = items_[term];
+    if (!(item & kGram)) return {item, kNone};
+    const uint64_t pair = grams_[item & ~kGram];
+    return {prefix_of(pair), word_of(pair)};
+  }
+
   // The concatenated text of all terms, and the end of each, starting with a 0.
   void write(Array<uint8_t>& bytes, Array<int64_t>& ends) const {
     ends = Array<int64_t>(size() + 1);

@@ -157,6 +157,10 @@ class PythonCounter:
         unmarked[ends[:-1]] = False
         return blob[unmarked], ends - np.arange(len(ends))
 
+    def places(self) -> NDArray[np.int32] | None:
+        """The alphabetical place of each term; None if it has to be found from the terms themselves."""
+        return None if self._grams is not None else self._engine.alphabetical()
+
     def count(self, texts: Texts, grow: bool = False, threads: int = 1) -> KernelRows:
         """(counts, ids, row offsets) of the texts, ids ascending in each row; new terms get ids if `grow`."""
         if isinstance(texts, TextBuffer) and len(texts.chunks) > 1:

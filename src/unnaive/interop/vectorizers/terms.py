@@ -16,10 +16,13 @@ class Terms:
 
     arrays  the terms
     column  the column of each term
+    places  the alphabetical place of each term, if it is known
     """
 
-    def __init__(self, arrays: TermArrays, column: NDArray[Any] | None = None) -> None:
-        self.arrays = arrays
+    def __init__(
+        self, arrays: TermArrays, column: NDArray[Any] | None = None, places: NDArray[Any] | None = None
+    ) -> None:
+        self.arrays, self._places = arrays, places
         self.column = np.arange(len(self)) if column is None else column
         self._dictionary: dict[str, int] | None = None
 
@@ -38,6 +41,8 @@ class Terms:
 
     def alphabetical(self) -> NDArray[Any]:
         """The place of each term in alphabetical order, which is that of code points."""
+        if self._places is not None:
+            return self._places
         order = kernel.term_order(*self.arrays)
         place = np.arange(len(self))
         if order is not None:
@@ -48,7 +53,7 @@ class Terms:
         """Leave out the columns that are not `kept`; the others move up."""
         chosen = np.flatnonzero(kept[self.column])
         self.column = (np.cumsum(kept) - 1)[self.column[chosen]]
-        self.arrays = kernel.take_terms(*self.arrays, chosen)
+        self.arrays, self._places = kernel.take_terms(*self.arrays, chosen), None
         self._dictionary = None
 
     def by_column(self) -> TermArrays:

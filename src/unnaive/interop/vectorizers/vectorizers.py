@@ -123,7 +123,9 @@ class CountVectorizer(theirs.CountVectorizer):  # type: ignore[misc]
         rows = counter.count(texts, True, _threads(self.n_jobs))
         if not len(counter):
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
-        return Terms(counter.terms()), self._table(rows, len(counter))
+        # limits leave out terms, after which places are others
+        places = counter.places() if self.max_features is None and self.min_df == 1 else None
+        return Terms(counter.terms(), places=places), self._table(rows, len(counter))
 
     def _table(self, rows: KernelRows, n_terms: int, place: Any = None) -> Any:
         counts, ids, ends = rows
