@@ -345,7 +345,7 @@ def test_without_scikit_learn_the_error_says_what_to_install():
 def test_columns_are_in_alphabetical_order_where_words_begin_alike(ngrams):
     """The places of pairs are found from those of their words: "a b" comes before "ab", since a space is before all."""
     texts = ["ab a_b ab1 ab é éa 00 ab", "a_b ab éa 我们 ab 我 我们 a_b", "ﬁ ab ab 00 é 00"]
-    vectorizer = CountVectorizer(ngram_range=ngrams, token_pattern=r"(?u)\b\w+\b").fit(texts)
+    vectorizer = unnaive.CountVectorizer(ngram_range=ngrams, token_pattern=r"(?u)\b\w+\b").fit(texts)
     names = vectorizer.get_feature_names_out().tolist()
     assert names == sorted(names)
     assert vectorizer.vocabulary_ == {name: column for column, name in enumerate(names)}
