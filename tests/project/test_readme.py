@@ -46,7 +46,9 @@ def test_its_figures_are_those_that_were_measured():
     (speed,) = re.findall(r"\*\*([\d.]+)× faster\*\*", README)
     assert f"{speed}×" in (ROOT / "benchmarks" / "README.md").read_text()
     ((accuracy, peer),) = re.findall(
-        r"\*\*([\d.]+) %\*\* mean accuracy .* on each has\s+([\d.]+) %\. `auto` is\s+ahead on all six", README, re.DOTALL
+        r"\*\*([\d.]+) %\*\* mean accuracy .* each has\s+([\d.]+) %\. `auto` is\s+ahead on all six",
+        README,
+        re.DOTALL,
     )
     assert "ahead on all six, by one document on R8" in README
     collections = json.loads((ROOT / "docs" / "models.json").read_text())["collections"]
