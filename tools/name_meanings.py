@@ -15,8 +15,11 @@ from collections import defaultdict
 from pathlib import Path
 
 PROTOCOL_NAMES = {"register", "main", "join"}  # of a command's module, of a script, of an integration
-# the names of fastText's functions, and of those that an MLflow flavor has
-INTERFACES = {"interop/fasttext/model.py", "interop/fasttext/names.py", "interop/integrations/mlflow_flavor.py"}
+# the names of fastText's functions, of those that an MLflow flavor has, and of unnaive.spark.load and save
+INTERFACES = {
+    "interop/fasttext/model.py", "interop/fasttext/names.py", "interop/integrations/mlflow_flavor.py",
+    "scaleout/spark/hadoop_files.py",
+}  # fmt: skip
 TWINS = "_reference.py"  # how the modules end that do in Python what native ones do
 COMMANDS = ("apps/cli/commands/", "apps/service/command.py", "apps/labelling/command.py")
 

@@ -186,7 +186,7 @@ def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
         (test.first, test.second): pair_cell(test, p) for test, p in zip(tests, holm(p_values), strict=True)
     }  # fmt: skip
     rows = [(escape(name), *(cells.get((name, other), "") for other in names[1:])) for name in names[:-1]]
-    return html.plain_table(("", *map(escape, names[1:])), rows, label="Every pair of models")
+    return html.fixed_table(("", *map(escape, names[1:])), rows, label="Every pair of models")
 
 
 def pair_cell(test: PairwiseTest, adjusted: float) -> str:

@@ -98,7 +98,7 @@ def confusion_matrix(evaluation: Evaluation, linked: Collection[str] = ()) -> st
         "Numbers of documents; the shade is the share of the row. Right predictions are blue and outlined."
         + (" A number leads to its documents." if linked else "")
     )
-    return note + html.plain_table(head, rows, kind="confusion", label="Confusion matrix")
+    return note + html.fixed_table(head, rows, kind="confusion", label="Confusion matrix")
 
 
 def large_confusion_matrix(evaluation: Evaluation, linked: Collection[str] = ()) -> str:

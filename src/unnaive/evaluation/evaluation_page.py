@@ -81,7 +81,7 @@ def summary_section(evaluation: Evaluation) -> str:
     if evaluation.absent:
         notes.append(f"{_capital(absent_note(evaluation.absent))}.")
     shown = html.tiles(headline_figures(evaluation)) + "".join(html.page_note(escape(note)) for note in notes)
-    return shown + html.collapsible("All measures and what they mean", measure_table(evaluation))
+    return shown + html.collapsible("All measures and what they mean", all_measures_table(evaluation))
 
 
 def _capital(sentence: str) -> str:
@@ -108,7 +108,7 @@ def headline_figures(evaluation: Evaluation) -> list[tuple[str, str]]:
     return figures[:5]
 
 
-def measure_table(evaluation: Evaluation) -> str:
+def all_measures_table(evaluation: Evaluation) -> str:
     """All measures, the interval of the accuracy, and what they mean."""
     rows = []
     for name, value in evaluation.measures.items():
@@ -235,7 +235,7 @@ def _columns(parts: Sequence[str]) -> str:
 def _term_list(label: str, terms: Sequence[tuple[str, float]]) -> str:
     largest = max(value for _, value in terms)
     rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in terms]
-    return html.headed(label, html.plain_table(("term", "", "adds"), rows, kind="bars", label=label))
+    return html.headed(label, html.fixed_table(("term", "", "adds"), rows, kind="bars", label=label))
 
 
 def mistake_list(evaluation: Evaluation, limit: int) -> str:

@@ -57,7 +57,7 @@ def evidence_bars(why: Explanation) -> str:
     if not why.evidence:
         more = html.page_note("The model knows none of its terms.")
     head = ("term", "against", "for", "adds")
-    return html.plain_table(head, rows, kind="explained", label="Contribution of each term") + more
+    return html.fixed_table(head, rows, kind="explained", label="Contribution of each term") + more
 
 
 def mark_evidence(why: Explanation) -> str:

@@ -311,7 +311,7 @@ def _html_table(comparison: TableComparison) -> str:
         (escape(row), *(_html_cell(comparison.cell(row, column), table, remarks) for column in comparison.columns))
         for row in comparison.rows
     ]
-    shown = html.plain_table(("", *map(escape, comparison.columns)), rows, kind="lineup", label=f"Table {table.id}")
+    shown = html.fixed_table(("", *map(escape, comparison.columns)), rows, kind="lineup", label=f"Table {table.id}")
     about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p>" + html.page_note(escape(table.what))
     legend = html.page_note(escape(LEGEND))
     notes = _html_notes(remarks.texts, numbered=True) + _html_notes([*table.notes, *band_sources(table)])

@@ -98,13 +98,13 @@ def evaluate_file(
     """
     from unnaive.base.open_files import hash_file
     from unnaive.evaluation.evaluate import evaluate
-    from unnaive.workflows.labelled_documents import read_labelled
+    from unnaive.workflows.labelled_documents import read_labelled_corpus
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.trained_columns import read_as_trained
 
     fitted, source, feedback = open_model(model), open_data(data, text=text, label=label), Feedback(progress)
     watched = feedback.reading(read_as_trained(source, fitted))
-    corpus = read_labelled(watched, fitted)
+    corpus = read_labelled_corpus(watched, fitted)
     warn_about_learnt(fitted, corpus)
     digest = hash_file(model) if isinstance(model, (str, Path)) else None
     feedback.step("measuring")

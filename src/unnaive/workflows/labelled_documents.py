@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TEXT_FORMATS = ("lines", "message", "files", "folder")  # formats that have texts and nothing else
 
 
-def read_labelled(source: DataFile, fitted: FittedModel) -> Corpus:
+def read_labelled_corpus(source: DataFile, fitted: FittedModel) -> Corpus:
     """The documents with labels, spelt like the classes of the model; NoLabels if the data has none.
 
     A column that was guessed to have the labels, but has none of a class of the model, is not one of labels. A text

@@ -29,7 +29,7 @@ def audit_page(audit: Audit, *, identity: Identity | None = None, command: str =
     """
     sizes = html.describe_sizes(audit.n_docs, audit.n_classes, audit.n_terms)
     kinds = count_kinds(audit.findings)
-    sections = [html.Section("Summary", summary_section(audit, kinds))]
+    sections = [html.Section("Summary", findings_summary(audit, kinds))]
     if audit.drift is not None:
         sections.append(html.Section("Drift", drift_section(audit.drift)))
     shown: list[Finding] = []
@@ -60,7 +60,7 @@ def audit_verdict(audit: Audit) -> str:
     return f"About {number:,} of {labels} ({share:.1f} %) are probably wrong, {most}; {found}."
 
 
-def summary_section(audit: Audit, kinds: dict[str, int]) -> str:
+def findings_summary(audit: Audit, kinds: dict[str, int]) -> str:
     """Tiles with the number of findings of the most frequent kinds, the estimated number of wrong labels, and notes."""
     most = sorted(kinds, key=lambda kind: (kind != "label-error", -kinds[kind]))[:TILES]
     tiles = html.tiles((KINDS[kind].title, f"{kinds[kind]:,}") for kind in most) if kinds else ""

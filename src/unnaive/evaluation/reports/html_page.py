@@ -126,10 +126,10 @@ def table(
     settings = f' data-first="{first}"' if 0 < first < len(cells) else ""
     settings += " data-filter" if len(cells) >= FILTERED else ""
     kind = f"{kind} sortable".strip() if len(cells) > 1 else kind
-    return plain_table(head, cells, kind=kind, label=label, settings=settings, marks=marks)
+    return fixed_table(head, cells, kind=kind, label=label, settings=settings, marks=marks)
 
 
-def plain_table(
+def fixed_table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,

@@ -15,7 +15,7 @@ from unnaive.io.fields.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.spark.hadoop_files import read_model
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type, quote_name
-from unnaive.scaleout.spark.scoring import add_columns, spread, without_memory
+from unnaive.scaleout.spark.scoring import add_predicted_columns, spread, without_memory
 from unnaive.scaleout.spark.spark_session import require_pyspark, share
 
 
@@ -76,12 +76,12 @@ def filter_texts(
     shared = share(df.sparkSession, replace(rule, fitted=without_memory(fitted)))
     kept = "kept" + "_" * max(map(len, (*df.columns, score or "")), default=0)
     fields = [(kept, BooleanType()), *([] if score is None else [(score, DoubleType())])]
-    judged = add_columns(df, text, batch_judge(shared, with_score=score is not None), fields)
+    judged = add_predicted_columns(df, text, batch_judge(shared, with_score=score is not None), fields)
     return judged.where(judged[kept]).drop(kept)
 
 
 def batch_judge(shared: Any, *, with_score: bool) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `add_columns`: texts in, whether each is kept out, and its score; null for a missing text."""
+    """A function for `add_predicted_columns`: texts in, whether each is kept out, and its score; null for a missing text."""
 
     def judge(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         rule: KeepRule = shared.value

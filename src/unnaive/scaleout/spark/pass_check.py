@@ -58,7 +58,7 @@ def _row_sums(table: Sparse, factors: Words, units: int = 1) -> Words:
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
-def halves(fingerprint: int) -> tuple[int, int]:
+def split_fingerprint(fingerprint: int) -> tuple[int, int]:
     """The values of COLUMNS."""
     return fingerprint & 0xFFFFFFFF, fingerprint >> 32
 

@@ -16,7 +16,7 @@ from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import Weighting
-from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, halves
+from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, split_fingerprint
 from unnaive.scaleout.spark.rows import complete_rows
 from unnaive.scaleout.spark.spark_session import default_parallelism, is_remote, map_in_arrow, reading_errors, share
 from unnaive.text.counting import TextCounter
@@ -105,7 +105,7 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
             if not len(texts):
                 continue
             X, Y = counter.count(texts), label_matrix(labels, classes, ignore_unknown=True)
-            low, high = halves(fingerprints.of_documents(X, Y, np.ones(X.shape[0])))
+            low, high = split_fingerprint(fingerprints.of_documents(X, Y, np.ones(X.shape[0])))
             Z = weighting.apply(X)
             packed = save_arrays(pack_table("Z", Z) | pack_table("Y", Y))
             yield pa.record_batch(

@@ -83,10 +83,10 @@ def transform(
     # Spark sends the model to each executor once, and each Python process loads it once
     shared = share(df.sparkSession, without_memory(fitted))
     fields = _new_fields(fitted, prediction, probability, score, best)
-    return add_columns(df, text, batch_scorer(shared, prediction, probability, score, best), fields)
+    return add_predicted_columns(df, text, batch_scorer(shared, prediction, probability, score, best), fields)
 
 
-def add_columns(df: Any, text: str, function: Any, fields: Sequence[Any]) -> Any:
+def add_predicted_columns(df: Any, text: str, function: Any, fields: Sequence[Any]) -> Any:
     """The DataFrame with columns that Python computes from a column of texts; no other column leaves Spark.
 
     function  arrays of texts in, struct arrays of the new columns out, as its type hints tell Spark
@@ -137,7 +137,7 @@ def batch_scorer(
     score: str | None,
     best: str | None = None,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `add_columns`: texts in, the new columns out."""
+    """A function for `add_predicted_columns`: texts in, the new columns out."""
 
     def score_batches(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         fitted: FittedModel = shared.value

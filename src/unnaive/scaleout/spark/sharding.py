@@ -22,7 +22,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.targets import label_matrix
 from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import HyperplaneMean, ShardDocuments, ShardSolution, ShardTask
-from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, halves
+from unnaive.scaleout.spark.pass_check import COLUMNS, Fingerprints, check_same_documents, split_fingerprint
 from unnaive.scaleout.spark.passes import BLOCK, pack_table, unpack_table
 from unnaive.scaleout.spark.rows import BatchReader, read_label_batch
 from unnaive.scaleout.spark.spark_session import default_parallelism, map_in_arrow, reading_errors, share
@@ -84,7 +84,7 @@ def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
             if not len(documents.labels):
                 continue
             X, Y = documents.count(counter), label_matrix(documents.labels, classes, ignore_unknown=True)
-            low, high = halves(fingerprints.of_documents(X, Y, documents.weights()))
+            low, high = split_fingerprint(fingerprints.of_documents(X, Y, documents.weights()))
             for number, part in task.split(X, Y, documents.weights()):
                 packed = save_arrays(pack_table("X", part.X) | pack_table("Y", part.Y) | {"weight": part.weight})
                 columns = {"shard": pa.array([number], pa.int32()), "low": pa.array([low]), "high": pa.array([high])}
