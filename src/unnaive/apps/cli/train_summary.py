@@ -23,7 +23,7 @@ def show_summary(summary: dict[str, Any], memory: str | None = None, *, test: Se
 
     say(f"read {summary['read']}")
     learnt = describe_learnt(summary)
-    headline = accuracy_headline(summary)
+    headline = main_measures(summary)
     say_headline(headline or learnt)
     for line in (*measure_lines(summary), *([learnt] if headline else []), *details(summary, memory)):
         say(f"  {line}")
@@ -78,7 +78,7 @@ def measure_lines(summary: dict[str, Any]) -> list[str]:
             values, multilabel = summary[name], summary["multilabel"]
             documents = f"on {count_noun(values['documents'], 'document')} {words}"
             lines.append(
-                f"{accuracy_headline(values, multilabel) if lines else _beside_headline(values, multilabel)} {documents}"
+                f"{main_measures(values, multilabel) if lines else _beside_headline(values, multilabel)} {documents}"
             )
     expectation = describe_expectation(summary.get("search") or {})
     return lines if lines or not expectation else [expectation]
@@ -115,7 +115,7 @@ def next_command(file: str, test: Sequence[str]) -> str:
     return f"unnaive evaluate {shlex.quote(file)} DATA, on labelled documents that it has not learnt"
 
 
-def accuracy_headline(measured: dict[str, Any], multilabel: bool) -> str:
+def main_measures(measured: dict[str, Any], multilabel: bool) -> str:
     """The main measures: micro and macro F1 for multilabel data, else accuracy and macro F1."""
     if multilabel:
         return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
@@ -144,7 +144,7 @@ def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
     if cost:
         documents = count_noun(cost["before"]["documents"], "document")
         sentences.append(
-            f"{accuracy_headline(cost['before'], multilabel)} before, {accuracy_headline(cost['after'], multilabel)} after, on "
+            f"{main_measures(cost['before'], multilabel)} before, {main_measures(cost['after'], multilabel)} after, on "
             f"{documents}{' set aside, by a model of the rest' if about.get('set_aside') else ''}"
         )
     return sentences

@@ -81,7 +81,7 @@ def filter_texts(
 
 
 def batch_judge(shared: Any, *, with_score: bool) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `add_predicted_columns`: texts in, whether each is kept out, and its score; null for a missing text."""
+    """For `add_predicted_columns`: texts in, whether each is kept out, and its score; null for a missing text."""
 
     def judge(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         rule: KeepRule = shared.value
