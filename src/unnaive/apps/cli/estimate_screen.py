@@ -16,21 +16,25 @@ CAVEAT = (
 
 
 def show_estimate(result: EstimateResult) -> None:
-    """The estimate for people."""
+    """The estimate for people. Reasons not to believe it come first, and then no estimate is the first figure."""
     from unnaive.apps.common.screen import console, plain_table
 
     estimate, screen = result.estimate, console()
-    table = plain_table(count_noun(estimate.documents, "document") + " without labels", ">value")
-    for name, value in (
-        ("estimated accuracy", f"{estimate.accuracy:.4f}"),
+    held_out = f"accuracy on {count_noun(estimate.held_out_documents, 'held-out document')}", f"{estimate.held_out:.4f}"
+    rows = [
         ("  95 % interval", f"{estimate.low:.4f} to {estimate.high:.4f}"),
         ("  by the mean probability", f"{estimate.by_confidence:.4f}"),
         ("  by a threshold of probability", f"{estimate.by_threshold:.4f}"),
-        (f"accuracy on {count_noun(estimate.held_out_documents, 'held-out document')}", f"{estimate.held_out:.4f}"),
-    ):
-        table.add_row(name, value)
+    ]
+    if estimate.doubts:
+        rows = [held_out, ("estimate, were these like them", f"{estimate.accuracy:.4f}"), *rows]
+    else:
+        rows = [("estimated accuracy", f"{estimate.accuracy:.4f}"), *rows, held_out]
+    table = plain_table(count_noun(estimate.documents, "document") + " without labels", ">value")
+    for row in rows:
+        table.add_row(*row)
     screen.print()
+    for sentence in estimate.doubts:
+        screen.print(f"Do not believe the estimate: {sentence}.", markup=False, style="yellow")
     screen.print(table)
     screen.print(CAVEAT, markup=False, style="dim")
-    for sentence in estimate.doubts:
-        screen.print(f"Do not believe it: {sentence}.", markup=False, style="yellow")
