@@ -71,7 +71,8 @@ class TestTrain:
             (
                 "one.csv",
                 "text,label\nball,sport\ngoal,sport\n",
-                "every document has the label 'sport'; a classifier needs at least two classes",
+                "every document has the label 'sport'; a classifier needs at least two classes; add documents "
+                "of another class, or name another column of labels",
             ),
             (
                 "blank.csv",
@@ -117,7 +118,7 @@ class TestTrain:
 
     def test_a_named_encoding_that_is_wrong(self, refused, folder, output):
         (folder / "latin.csv").write_bytes(GOOD.replace("warm", "café").encode("latin-1"))
-        sentence = "latin.csv is not utf-8 (byte 0xe9); set another --set encoding"
+        sentence = "latin.csv is not utf-8 (byte 0xe9); use another --set encoding=NAME"
         assert refused("train", "latin.csv", "--set", "encoding=utf-8", "-o", output) == sentence
 
     def test_a_spreadsheet(self, refused, folder, output):
@@ -177,7 +178,7 @@ class TestReadAnyway:
         assert "café" in model.vocabulary_
         assert err == (
             "note: data.csv is not UTF-8 (byte 0xe9 on line 4): such lines are read as cp1252; "
-            "if that is wrong, set --set encoding\n"
+            "if that is wrong, use --set encoding=NAME\n"
         )
         assert "café" in trained("--set", "encoding=latin-1")[0].vocabulary_
 

@@ -90,11 +90,11 @@ def test_it_is_printed(halves, tmp_path, capsys):
     (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "no random split of one source: their words differ by more than chance (p " in shown
+    assert "not a random split of one source: their words differ by more than chance (p " in shown
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drift"]["differs"] is True
     other = evaluate(made, [row["text"] for row in rows], [row["label"] for row in rows])
-    assert "Note: these documents and the training documents are no random split" in as_markdown(other)
+    assert "Note: these documents and the training documents are not a random split" in as_markdown(other)
 
 
 def test_of_many_documents_only_the_sample_is_unpacked(halves, tmp_path, monkeypatch):

@@ -88,7 +88,7 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
         corpus = DataFile(str(tmp_path / "root"), options=ReadOptions(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
     assert "a file lies outside the class folders" in str(told[0].message)
-    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; if that is wrong, set --set encoding")
+    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; if that is wrong, use --set encoding=NAME")
 
 
 def test_a_folder_without_classes(tmp_path):

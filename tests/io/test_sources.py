@@ -42,7 +42,7 @@ def test_the_code_page_follows_the_language():
 
 def test_a_named_encoding_is_used_and_a_wrong_one_is_an_error():
     assert lines("şık\n".encode("cp1254"), encoding="cp1254") == ["şık\n"]
-    with pytest.raises(BadData, match=r"data.csv is not utf-8 \(byte 0xfe\); set another --set encoding"):
+    with pytest.raises(BadData, match=r"data.csv is not utf-8 \(byte 0xfe\); use another --set encoding=NAME"):
         lines(b"\xfe\n", encoding="utf-8")
     with pytest.raises(BadData, match="no encoding called 'utf-99'"):
         lines(b"x\n", encoding="utf-99")

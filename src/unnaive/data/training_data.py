@@ -281,7 +281,8 @@ def check_classes(classes: Sequence[Label], multilabel: bool) -> None:
     """Raise an error if there are fewer than two classes, or no label in multilabel data."""
     check_some_labels(len(classes))
     if not multilabel and len(classes) < 2:
-        raise BadData(f"every document has the label {classes[0]!r}; a classifier needs at least two classes")
+        raise BadData(f"every document has the label {classes[0]!r}; a classifier needs at least two classes; "
+                      "add documents of another class, or name another column of labels")  # fmt: skip
 
 
 def _document_frequencies(indices: NDArray[Any], n_terms: int) -> NDArray[np.int64]:

@@ -58,15 +58,15 @@ class TrainingDrift:
     def sentence(self) -> str:
         """The verdict in a sentence; empty if no difference was found.
 
-        >>> TrainingDrift(0.001, 0.4).sentence()[:78]
-        'these documents and the training documents are no random split of one source: '
+        >>> TrainingDrift(0.001, 0.4).sentence()[:81]
+        'these documents and the training documents are not a random split of one source: '
         """
         if not self.differs:
             return ""
         each = (("words", self.p_words), ("shares of the classes", self.p_classes))
         aspects = " and ".join(name for name, p in each if 2 * p <= ALPHA)
         return (
-            "these documents and the training documents are no random split of one source: their "
+            "these documents and the training documents are not a random split of one source: their "
             f"{aspects} differ by more than chance (p {self.p:.2g}), as after a split by time, author or topic. The "
             "measures here hold for documents like these; those of training (held-out accuracy, calibration, coverage "
             "of sets) may not. unnaive audit TRAINING --new-data THESE shows what differs"

@@ -120,7 +120,7 @@ def _warn_about_encodings(folder: str, paths: Sequence[str], encodings: dict[int
     if encodings:
         row, encoding = next(iter(encodings.items()))
         more = f" and {len(encodings) - 1} more are" if len(encodings) > 1 else " is"
-        _warn(f"{folder}: {paths[row]}{more} not UTF-8: read as {encoding}; if that is wrong, set --set encoding")
+        _warn(f"{folder}: {paths[row]}{more} not UTF-8: read as {encoding}; if that is wrong, use --set encoding=NAME")
 
 
 def _warn(message: str) -> None:

@@ -129,7 +129,7 @@ def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int, befor
             yield line
     except UnicodeError as problem:
         raise BadData(
-            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); set another --set encoding"
+            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); use another --set encoding=NAME"
         ) from problem
     finally:
         if not wrapped.closed:
@@ -160,7 +160,7 @@ def _decode_utf8_or_code_page(
 
 def _warn_about_code_page(name: str, where: str, code_page: str) -> bool:
     warnings.warn(
-        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; if that is wrong, set --set encoding",
+        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; if that is wrong, use --set encoding=NAME",
         UnnaiveWarning,
         stacklevel=3,
     )
