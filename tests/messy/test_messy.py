@@ -86,6 +86,13 @@ ASKED = [
      "ticket_id, created, Category, priority, minutes, body"),
     ("one-hot.csv", {"label_columns": ("topic_*",)}, "no column of one-hot.csv matches topic_*; it has text, "
      "tag_new, tag_phone, tag_old"),
+    ("one-hot.csv", {"label": "tag_new,tag_old"}, "one-hot.csv has no column 'tag_new,tag_old'; for several "
+     "columns of 0 and 1, repeat the option: --set label-columns=tag_new --set label-columns=tag_old; it has"),
+    ("one-hot.csv", {"label_columns": ("tag_new,tag_old",)}, "no column of one-hot.csv matches tag_new,tag_old; for "
+     "several columns of 0 and 1, repeat the option: --set label-columns=tag_new --set label-columns=tag_old; it has"),
+    ("helpdesk.csv", {"label": "categroy"}, "helpdesk.csv has no column 'categroy'; did you mean 'Category'? it has"),
+    ("helpdesk.csv", {"text": ("category,body",)}, "helpdesk.csv has no column 'category,body'; for several columns, "
+     "repeat the option: --text Category --text body; it has ticket_id"),
     ("helpdesk.csv", {"label_columns": ("minutes",)}, "the column of label 'minutes' has "), ("excel-export.csv",
     {"label": "2"}, "excel-export.csv has no column '2'; it has Text, Category; use --set header=false "
      "if its first row is data"),

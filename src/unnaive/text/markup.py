@@ -28,6 +28,21 @@ _MARKUP = re.compile(
     re.DOTALL | re.IGNORECASE | re.ASCII,
 )
 
+_USUAL_TAG = re.compile(
+    r"</?(?:html|head|body|p|div|span|br|a|b|i|u|em|strong|font|img|table|tr|td|th|ul|ol|li|h[1-6]|pre|blockquote)\b[^<>]*>",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def hold_markup(texts: Iterable[str]) -> bool:
+    """Whether at least half of the non-empty texts have a common HTML tag; False if all are empty.
+
+    >>> hold_markup(["<p>four doors</p>", "a < b and c > d"]), hold_markup(["a <b", "x <y> z"])
+    (True, False)
+    """
+    filled = [text for text in texts if text.strip()]
+    return bool(filled) and 2 * sum(_USUAL_TAG.search(text) is not None for text in filled) >= len(filled)
+
 
 def _unescape(entity: str) -> str:
     from html import unescape  # a table of 2,231 names, which is rarely needed

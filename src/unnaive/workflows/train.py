@@ -244,16 +244,26 @@ def _evaluate_test(fitted: FittedModel, source: DataFile) -> Evaluation:
 def _recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedback) -> None:
     """Let the classifier read subject and body if documents are messages and --set message was not given.
 
-    The token rule stores it, as with --set message, so that updates, predictions and the service do the same.
+    The token rule stores it, as with --set message, so that updates, predictions and the service do the same. HTML in
+    other texts is only noted.
     """
+    from unnaive.text.markup import hold_markup
     from unnaive.text.messages import PARTS, are_messages
 
-    if classifier.message is None and are_messages(source.sample_texts()):
+    if classifier.message is not None:
+        return
+    texts = source.sample_texts()
+    if are_messages(texts):
         classifier.message = PARTS
         read = PARTS.replace("-", " and ")
         feedback.note(
             f"{source.name}: the texts are e-mail messages; of each, {read} are read; --set message=whole reads "
             "the whole message"
+        )
+    elif not classifier.strip_html and hold_markup(texts):
+        feedback.note(
+            f"{source.name}: texts have HTML tags, whose names are learnt like words; --set strip-html=true leaves "
+            "tags out"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from unnaive.data.fields.column_kinds import LABEL_NAMES, TEXT_NAMES, Profile
 from unnaive.data.fields.field_choice import arrange_fields
 from unnaive.data.fields.fields import with_lengths
 from unnaive.data.source_section import SourceSection
+from unnaive.io.fields.missing_column import FLAGS_OPTION, last_key, repeat_option, suggest_columns, trained_texts
 from unnaive.io.inspection import Inspection
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
@@ -277,13 +277,10 @@ class _ColumnChooser:
         return tuple(field_kinds(self.fixed_fields))
 
     def check_name(self, name: str) -> None:
-        """Raise an error that suggests the nearest name if a column does not exist."""
+        """Raise an error that suggests the nearest name, or how several are named, if a column does not exist."""
         if name in self.names or (self.sample and name in self.sample):
             return
-        folded = {other.strip().casefold(): other for other in reversed(self.names)}
-        near = [folded.get(name.strip().casefold())] if name.strip().casefold() in folded else []
-        near += difflib.get_close_matches(name, self.names, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = suggest_columns(name, self.names, self.request.text, self.flags if name == self.request.label else ())
         numbered = "; use --set header=false if its first row is data" if name.isdecimal() else ""
         raise BadData(f"{self.source} has no column {name!r}; {hint}it has {join_names(self.names)}{numbered}")
 
@@ -295,8 +292,9 @@ class _ColumnChooser:
             return flags if set(flags) <= set(self.names) else ()
         matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not matching:
+            hint = suggest_columns(patterns[0], self.names, (), self.names)
             raise BadData(
-                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}: "
+                f"no column of {self.source} matches {' or '.join(patterns)}; {hint}it has {join_names(self.names)}: "
                 "name some of these, or give another pattern"
             )
         return tuple(name for name in matching if name not in self.request.text)
@@ -328,8 +326,9 @@ class _ColumnChooser:
             return self.request.text
         if "text" in self.roles:
             return (self.roles["text"],)
-        if default is not None and set(default.texts) <= set(self.names):
-            return default.texts
+        learnt = () if default is None else trained_texts(self.source, default.texts, self.names)
+        if learnt:
+            return learnt
         taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
         column = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
         if column is None and (label is not None or flags or not self.labelled):
@@ -343,7 +342,7 @@ class _ColumnChooser:
     ) -> str | None:
         """The one column with a typical name; None if there is none, or several equally typical ones."""
         for group in usual_names:
-            hits = [name for name in self.names if _last_key(name) in group and name not in taken]
+            hits = [name for name in self.names if last_key(name) in group and name not in taken]
             if of_labels:
                 hits = [name for name in hits if self.may_be_label(name)]
             if hits:
@@ -352,7 +351,7 @@ class _ColumnChooser:
 
     def find_free_text(self, taken: Sequence[str]) -> str | None:
         """The one column whose values are free text, if no name decides."""
-        if any(_last_key(name) in group for group in TEXT_NAMES for name in self.names if name not in taken):
+        if any(last_key(name) in group for group in TEXT_NAMES for name in self.names if name not in taken):
             return None
         others = [name for name in self.names if name not in taken]
         long = [name for name in others if self.profiles[name].kind == "free text"]
@@ -371,7 +370,7 @@ class _ColumnChooser:
 
     def guess_label(self, texts: Sequence[str]) -> str | None:
         """The other of two columns, or the only one whose values could be classes; None if names are ambiguous."""
-        if not texts or any(_last_key(n) in g and self.may_be_label(n) for g in LABEL_NAMES for n in self.names):
+        if not texts or any(last_key(n) in g and self.may_be_label(n) for g in LABEL_NAMES for n in self.names):
             return None
         other = self.find_other(texts)
         if other is not None:
@@ -434,24 +433,26 @@ class _ColumnChooser:
         ]
         return join_names(shown, MOST_LISTED)
 
+    @property
+    def flags(self) -> list[str]:
+        """The columns of zeros and ones."""
+        return [name for name in self.names if self.profiles[name].kind == "flags"]
+
     def suggest_flags(self) -> str:
         """The option for columns of zeros and ones with a common prefix."""
-        flags = [name for name in self.names if self.profiles[name].kind == "flags"]
+        flags = self.flags
         for name in flags:
             for mark in "_.:- ":
                 start = name.rpartition(mark)[0] + mark
                 same = [other for other in flags if other.startswith(start)]
                 if len(start) > 1 and len(same) > 2:
                     return f", or --set label-columns='{start}*' for the {len(same)} columns of 0 and 1"
-        return ", or --set label-columns for the columns of 0 and 1" if len(flags) > 2 else ""
+        if len(flags) < 3:
+            return ""
+        return f", or, for labels in columns of 0 and 1, {repeat_option(FLAGS_OPTION, flags[:MOST_LISTED])}"
 
 
 _SURE_LABELS = ("labels", "lists")
-
-
-def _last_key(name: str) -> str:
-    """The significant part of a name: `text` of data.text."""
-    return name.rpartition(".")[2].strip().casefold()
 
 
 def _with_examples(name: str, profile: Profile) -> str:

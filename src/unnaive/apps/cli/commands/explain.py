@@ -57,6 +57,9 @@ def explain(
     check_reports(report, (".html",))
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
+    if is_path(text):
+        echo(f"note: {text} is a file or folder, but explain reads what it is given as the text itself; for the text "
+             f"in a file: unnaive explain {model} - < FILE", err=True)  # fmt: skip
     explanation = fitted.explain(
         read_record(document, fitted), find_class(fitted, label), against=find_class(fitted, against)
     )
@@ -70,6 +73,13 @@ def explain(
         echo(visible_json(explanation.to_dict()))
     else:
         console().print(explanation)
+
+
+def is_path(text: str) -> bool:
+    """Whether a text of one word is the name of a file or folder, of which the user may expect the content."""
+    from unnaive.base.open_files import path_mode
+
+    return len(text.split()) == 1 and not {".", "/", "\\"}.isdisjoint(text) and path_mode(text) is not None
 
 
 def read_record(document: str, fitted: FittedModel) -> Any:

@@ -1,0 +1,90 @@
+"""Files as people have them: what the first commands say where they would have guessed without a word."""
+
+import csv
+
+import pytest
+
+from unnaive import TextClassifier
+
+HEAD = ("Subject, short", "Message", "Comment", "Queue")
+ROWS = [
+    ("late goal", "the match ended", "of Sunday", "sport"),
+    ("new law", "the vote was lost", "of Monday", "politics"),
+    ("a goal", "the match was won", "of Sunday", "sport"),
+    ("a law", "the vote was won", "of Monday", "politics"),
+]
+
+
+def write_csv(path, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return path.name
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_csv(tmp_path / "data.csv", [HEAD, *ROWS])
+
+
+def test_a_list_of_columns_is_answered_with_the_option_repeated(run, table):
+    code, out, err = run("train", table, "--text", "subject, short,Message", "-m", "multinomial", "-o", "m.model")
+    assert (code, out) == (2, "")
+    assert err == (
+        "unnaive: data.csv has no column 'subject, short,Message'; for several columns, repeat the option: "
+        "--text 'Subject, short' --text Message; it has Subject, short, Message, Comment, Queue\n"
+    )
+
+
+def test_columns_of_0_and_1_are_named_as_they_are_typed(run, tmp_path):
+    rows = [("comment", "bug", "fee", "login")]
+    rows += [(f"text number {n} of them all", n % 2, (n // 2) % 2, (n // 4) % 2) for n in range(16)]
+    data = write_csv(tmp_path / "flags.csv", rows)
+    options = ["--set label-columns=bug", "--set label-columns=fee", "--set label-columns=login"]
+    code, _, err = run("train", data, "-m", "multinomial", "-o", "m.model")
+    assert code == 2
+    assert err.endswith(f"use --label NAME, or, for labels in columns of 0 and 1, {' '.join(options)}\n")
+    _, _, err = run("train", data, "--label", "bug,fee,login", "-m", "multinomial", "-o", "m.model")
+    assert f"for several columns of 0 and 1, repeat the option: {' '.join(options)}; it has comment" in err
+    words = [word for option in options for word in option.split()]
+    assert run("train", data, *words, "-m", "multinomial", "-o", "m.model")[0] == 0
+    assert TextClassifier.load("m.model").classes_.tolist() == ["bug", "fee", "login"]
+
+
+def test_columns_of_the_text_that_new_data_lack_are_named(run, table, tmp_path):
+    texts = ("--text", "Subject, short", "--text", "Message", "--text", "Comment")
+    assert run("train", table, *texts, "-m", "multinomial", "-o", "m.model")[0] == 0
+    new = write_csv(tmp_path / "new.csv", [HEAD[:2], *(row[:2] for row in ROWS)])
+    code, _, err = run("predict", "m.model", new, "-o", "out.csv")
+    assert code == 0
+    assert err.splitlines()[:2] == [
+        "note: new.csv has no column 'Comment', which the model learnt as part of the text; only 'Subject, short' and "
+        "'Message' are read",
+        "read new.csv (csv, header in line 1): text from Subject, short and Message, 4 rows",
+    ]
+    assert "no column" not in run("predict", "m.model", table, "-o", "whole.csv")[2]
+
+
+def test_html_in_a_column_is_noted_unless_it_is_left_out(run, tmp_path):
+    rows = [("body", "queue"), *((f"<p>{row[1]}<br>&nbsp;</p>", row[3]) for row in ROWS)]
+    data = write_csv(tmp_path / "html.csv", rows)
+    _, _, err = run("train", data, "-m", "multinomial", "-o", "m.model")
+    assert err == (
+        "note: html.csv: texts have HTML tags, whose names are learnt like words; --set strip-html=true leaves tags "
+        "out\n"
+    )
+    assert "br" in TextClassifier.load("m.model").vocabulary_
+    assert run("train", data, "--set", "strip-html=true", "-m", "multinomial", "-o", "m.model")[2] == ""
+    assert not {"br", "nbsp"} & set(TextClassifier.load("m.model").vocabulary_)
+
+
+def test_explain_says_that_it_does_not_open_a_file(run, table):
+    run("train", table, "--text", "Message", "--fields", "none", "-m", "multinomial", "-o", "m.model")
+    code, out, err = run("explain", "m.model", "data.csv")
+    assert code == 0
+    assert "data.csv" in out
+    assert err == (
+        "note: data.csv is a file or folder, but explain reads what it is given as the text itself; for the text in a "
+        "file: unnaive explain m.model - < FILE\n"
+    )
+    for text in ("the match", "match", "no-such-file.csv", "see data.csv", "a" * 5000 + "."):
+        assert run("explain", "m.model", text)[2] == ""
