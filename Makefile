@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pins oldest demo quick test spark lint format bench docs reproductions statistics sanitize attack free-threaded cross hosts wheel container clean
+.PHONY: help setup pins oldest demo quick test spark spark-failures lint format bench docs reproductions statistics sanitize attack free-threaded cross hosts wheel container clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,12 +50,14 @@ quick: setup  ## the tests to rerun all day, under a minute
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
 	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis' --ignore=tests/scaleout/test_spark_odd_inputs.py
 
-spark: setup  ## Spark as locally (needs Java): every odd input, and failures, counted in build/spark-*.txt
+spark: setup  ## every odd input on Spark as locally (needs Java): counted in build/spark-odd-inputs.txt
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it, then run make spark again"; exit 1; }
 	@$(BIN)/python -c 'import pyspark' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4.1'
 	$(BIN)/pytest -q tests/scaleout/test_spark_odd_inputs.py
 	@cat build/spark-odd-inputs.txt
-	$(BIN)/python tests/scaleout/spark_failures.py --seconds 60 2>build/spark-failures.log >build/spark-failures.txt || { cat build/spark-failures.txt; tail -20 build/spark-failures.log; exit 1; }
+
+spark-failures: setup  ## executors that are killed, skewed and empty partitions (needs Java): build/spark-failures.txt
+	$(BIN)/python tests/scaleout/spark_failures.py --seconds 180 2>build/spark-failures.log >build/spark-failures.txt || { tail -20 build/spark-failures.log; exit 1; }
 	@cat build/spark-failures.txt
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, names with two meanings, spelling
@@ -103,7 +105,7 @@ cross: setup  ## native modules for ARM, musl, macOS and Windows, by the compile
 	$(BIN)/python tools/cross.py
 	$(if $(RUN),bash tools/emulated_tests.sh)
 
-hosts: setup  ## the programs that our drop-ins are for (fastText's tests, Annif, datatrove), each in its own pinned environment (HOSTS=annif: one)
+hosts: setup  ## fastText's tests, Annif and datatrove with our drop-ins, each in a pinned environment (HOSTS=annif: one)
 	$(BIN)/python tools/hosts.py $(HOSTS)
 
 wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler

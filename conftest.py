@@ -3,7 +3,9 @@
 import re
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyspark") else ["src/unnaive/scaleout/spark/pipelines.py"]
+collect_ignore = ["tests/scaleout/spark_connect.py", "tests/scaleout/spark_failures.py"]  # scripts
+if not find_spec("pyspark"):
+    collect_ignore += ["src/unnaive/scaleout/spark/pipelines.py"]
 if not (find_spec("datatrove") and find_spec("regex")):  # its filters need the second
     collect_ignore += ["src/unnaive/datatrove.py", "src/unnaive/scaleout/datatrove_filter.py"]
 ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)

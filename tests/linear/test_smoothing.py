@@ -156,7 +156,7 @@ def test_names_choose_a_smoothing_with_its_own_setting():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Laplace(0), "alpha came as 0; give a number above 0"),
+        (lambda: Laplace(-1), "alpha came as -1; give a number from 0"),
         (lambda: Laplace(float("nan")), "alpha came as nan"),
         (lambda: Laplace(float("inf")), "alpha came as inf"),
         (lambda: JelinekMercer(0), "beta came as 0"),

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from unnaive import BadData, TextClassifier
 from unnaive.data.counts import UNITS, Counts
 from unnaive.data.targets import label_matrix
-from unnaive.scaleout.spark.pass_check import Fingerprints, halves
+from unnaive.scaleout.spark.pass_check import Fingerprints, split_fingerprint
 from unnaive.scaleout.spark.spark_session import translate
 
 needs_spark = [
@@ -53,7 +53,7 @@ def test_fingerprints_of_parts_add_up_to_that_of_the_sums(seed, weighted):
     units = Counts.of(X, Y, np.rint(weight * UNITS).astype(np.int64))
     sums = Counts(*(getattr(units, name) / UNITS for name in ("n_docs", "class_docs", "class_terms", "class_df",
                                                               "terms", "df")))  # fmt: skip
-    low, high = np.sum([halves(part) for part in parts], axis=0).tolist()
+    low, high = np.sum([split_fingerprint(part) for part in parts], axis=0).tolist()
     assert (low + (high << 32)) % (1 << 64) == fingerprints.of_counts(sums)
     assert sum(parts) % (1 << 64) == fingerprints.of_counts(sums)
 

@@ -23,7 +23,7 @@ def show_summary(summary: dict[str, Any], memory: str | None = None, *, test: Se
 
     say(f"read {summary['read']}")
     learnt = describe_learnt(summary)
-    headline = main_measures(summary)
+    headline = accuracy_headline(summary)
     say_headline(headline or learnt)
     for line in (*measure_lines(summary), *([learnt] if headline else []), *details(summary, memory)):
         say(f"  {line}")

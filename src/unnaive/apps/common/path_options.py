@@ -6,7 +6,7 @@ path has such a marker, also if its type is str because a name or "-" is allowed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -63,7 +63,7 @@ def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
         marks = [mark for mark in get_args(annotation) if isinstance(mark, PathUse)]
         if marks:
             uses[name] = marks[0]
-        elif Path in _parts(annotation):
+        elif _names_path(annotation):
             raise TypeError(
                 f"{name} of {verb.__name__} is a path that does not say what it is for; add READ, WRITTEN or another "
                 "mark of apps/common/path_options.py to its Annotated type"
@@ -71,8 +71,12 @@ def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
     return uses
 
 
-def _parts(annotation: Any) -> Iterator[Any]:
-    """The annotation and all types inside it."""
-    yield annotation
-    for part in get_args(annotation):
-        yield from _parts(part)
+def _names_path(annotation: Any) -> bool:
+    """Whether Path is the annotation, or a type inside it."""
+    parts = [annotation]
+    while parts:
+        part = parts.pop()
+        if part is Path:
+            return True
+        parts += get_args(part)
+    return False
