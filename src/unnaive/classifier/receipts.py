@@ -40,9 +40,13 @@ def register_documents(
 
 def unlock_register(fitted: FittedModel, key: bytes | None) -> FittedModel:
     """The model with the key of its register, which changes need; a model without a register needs no key."""
-    if fitted.register is None and key is not None:
-        raise UnnaiveError("the model has no register of documents, so a key has no effect; leave --key out")
     return fitted if fitted.register is None else replace(fitted, register=fitted.register.unlocked(key))
+
+
+def check_key_has_effect(fitted: FittedModel, key: bytes | None, *, receipt: bool = False) -> None:
+    """Raise UnnaiveError for a key with neither a register nor a receipt, whose hashes it makes secret."""
+    if key is not None and fitted.register is None and not receipt:
+        raise UnnaiveError("the model has no register of documents, so a key has no effect; leave --key out")
 
 
 def model_hash(fitted: FittedModel) -> str:

@@ -119,12 +119,13 @@ def update_file(
     >>> result.before.documents, result.after.documents
     (651, 926)
     """
-    from unnaive.classifier.receipts import read_key, unlock_register
+    from unnaive.classifier.receipts import check_key_has_effect, read_key, unlock_register
     from unnaive.classifier.text_classifier import TextClassifier
 
     source, secret, feedback = open_data(data, text=text, label=label), read_key(key), Feedback(progress)
 
     def learn(fitted: FittedModel) -> FittedModel:
+        check_key_has_effect(fitted, secret)
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         texts, labels = read_labelled(source, fitted, feedback)
         options = _begin("learning", fitted, feedback, search)
@@ -170,7 +171,13 @@ def forget_file(
         Called with the name and the details of each event.
     """
     from unnaive.base.open_files import hash_file
-    from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
+    from unnaive.classifier.receipts import (
+        check_key_has_effect,
+        complete_receipt,
+        make_receipt,
+        read_key,
+        unlock_register,
+    )
     from unnaive.classifier.signatures import check_private_key
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.workflows.pending_receipt import PendingReceipt
@@ -188,6 +195,7 @@ def forget_file(
     results: list[FittedModel] = []
 
     def unlearn(fitted: FittedModel) -> FittedModel:
+        check_key_has_effect(fitted, secret, receipt=receipt is not None)
         texts, labels = read_labelled(source, fitted, feedback)
         if receipt is not None:
             about: dict[str, Any] = {"file": Path(model).name, "sha256": hash_file(Path(model)), "key": secret}
