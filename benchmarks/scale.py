@@ -203,13 +203,12 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --set checkp
 of {length} words a document. It ran on one core of an idle machine with {machine}.
 
 - With a vocabulary of 400,000 words, one core counts {rate:.0f} MB of text per second, or {documents:,.0f} documents of
-  {document:,.0f} bytes; the fixed cost is {fixed:.2f} s.
+  {document:,.0f} bytes.
 - If the vocabulary keeps growing, with ten new words in every document, the command with `--memory {memory}` counts
   {slow:.0f} MB per second on two threads: it also writes terms to disk, merges them and leaves some out. All passes of
   `sharded-nbsvm` together read {shards:.1f} MB per second. Both rates were measured on a very busy machine.
 - A run is the file that is sent or written when sums are merged. It takes 24 bytes and the letters for each term, and
-  20 bytes for each (class, term) pair. For a run of {terms:,} terms and {cells:,} pairs this formula gives {share:.0f}
-  % of the real size.
+  20 bytes for each (class, term) pair.
 - One core merges {merge_rate:.0f} MB of runs per second.
 - The formula below, fitted on two collections, predicted {predicted:.2f} s for another of {checked:.0f} MB; it took
   {took:.2f} s ({off:+.0f} %).
