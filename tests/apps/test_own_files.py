@@ -1,6 +1,8 @@
 """Files as people have them: what the first commands say where they would have guessed without a word."""
 
 import csv
+import subprocess
+import sys
 
 import pytest
 
@@ -88,3 +90,41 @@ def test_explain_says_that_it_does_not_open_a_file(run, table):
     )
     for text in ("the match", "match", "no-such-file.csv", "see data.csv", "a" * 5000 + "."):
         assert run("explain", "m.model", text)[2] == ""
+
+
+def test_an_update_of_what_was_learnt_already_says_so(run, tmp_path):
+    rows = [(f"text number {n} about {word}", label) for n in range(8) for word, label in (("a", "x"), ("b", "y"))]
+    data = write_csv(tmp_path / "data.csv", [("text", "label"), *rows])
+    assert run("train", data, "-m", "multinomial", "-o", "m.model")[0] == 0
+    new = [(f"another text {n}", "x") for n in range(20)]
+    more = write_csv(tmp_path / "more.csv", [("text", "label"), *rows[:12], *new])
+    assert run("update", "m.model", more, "-o", "other.model")[2] == ""  # most of them are new
+    grown = write_csv(tmp_path / "grown.csv", [("text", "label"), *rows, *new[:1]])
+    code, out, err = run("update", "m.model", grown)
+    assert code == 0
+    assert "now has 33 documents (was 16)" in out
+    assert err == (
+        "note: the model has learnt 16 of the 17 documents of grown.csv before; they now count once more, which forget "
+        "undoes: update with new documents only\n"
+    )
+    assert "now has 16 documents" in run("forget", "m.model", grown)[1]
+
+
+@pytest.mark.slow
+def test_the_files_of_an_audit_are_written_before_the_findings_are_shown(tmp_path):
+    """A reader of stdout that stops early, such as head or less, does not lose them."""
+    rows = [("text", "label"), *((f"text number {n}", "ab"[n % 2]) for n in range(30))]
+    write_csv(tmp_path / "data.csv", rows)
+    command = [sys.executable, "-m", "unnaive", "audit", "data.csv", "--fast"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        process.wait(120)
+    assert {path.name for path in (tmp_path / "audit-data").iterdir()} == {"audit.html", "findings.csv"}
+
+
+def test_clean_asks_for_the_table_of_findings_if_a_folder_is_named(run, table, tmp_path):
+    (tmp_path / "audit-data").mkdir()
+    assert run("clean", table, "audit-data", "-o", "fixed.csv") == (
+        2, "", "unnaive: audit-data is a folder; name the table of findings that unnaive audit wrote, such as "
+        "audit-data/findings.csv\n",
+    )  # fmt: skip

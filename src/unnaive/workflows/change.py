@@ -121,6 +121,7 @@ def update_file(
     """
     from unnaive.classifier.receipts import check_key_has_effect, read_key, unlock_register
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.workflows.learnt_documents import note_repeated
 
     source, secret, feedback = open_data(data, text=text, label=label), read_key(key), Feedback(progress)
 
@@ -128,6 +129,7 @@ def update_file(
         check_key_has_effect(fitted, secret)
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         texts, labels = read_labelled(source, fitted, feedback)
+        note_repeated(fitted, texts, source.name, feedback)
         options = _begin("learning", fitted, feedback, search)
         return classifier.partial_fit(texts, labels, new_classes=new_classes, **options).fitted_
 

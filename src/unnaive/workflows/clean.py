@@ -82,6 +82,11 @@ def clean_file(
     from unnaive.io.formats import read_rows
 
     path = Path(output)
+    if Path(findings).is_dir():
+        raise BadData(
+            f"{findings} is a folder; name the table of findings that unnaive audit wrote, such as "
+            f"{Path(findings) / 'findings.csv'}"
+        )
     kinds = [choose(list(KINDS), kind, "kind of finding") for kind in ([accept] if isinstance(accept, str) else accept)]
     format = written_format(path)
     corrections = read_corrections(read_rows(Path(findings)), str(findings))

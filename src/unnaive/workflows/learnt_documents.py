@@ -1,12 +1,17 @@
-"""Warn if a model is evaluated on documents that it has learnt."""
+"""Say that a model is evaluated on documents that it has learnt, or learns them again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from unnaive.data.corpus import Corpus
     from unnaive.learning.fitted import FittedModel
+    from unnaive.workflows.feedback import Feedback
+
+FEWEST_REPEATED = 10  # fewer repeated texts may be short ones, such as a greeting
 
 
 def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
@@ -23,4 +28,14 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
             "learnt",
             UnnaiveWarning,
             stacklevel=2,
+        )
+
+
+def note_repeated(fitted: FittedModel, texts: Any, name: str, feedback: Feedback) -> None:
+    """Say that an update is mostly of documents that the model has learnt, such as a whole export that has grown."""
+    n = 0 if fitted.text_hashes is None else fitted.text_hashes.count_learnt(texts)
+    if n >= FEWEST_REPEATED and 2 * n > len(texts):
+        feedback.note(
+            f"the model has learnt {n:,} of the {len(texts):,} documents of {name} before; they now count once more, "
+            "which forget undoes: update with new documents only"
         )

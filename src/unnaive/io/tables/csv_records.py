@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import NamedTuple
 
+from unnaive.base.errors import count_noun
 from unnaive.io.text_encoding import BYTE_ORDER_MARK
 
 STRAY_LINES = 10  # line ends in a field; kStrayLines of _rows_csv.h
@@ -139,7 +140,8 @@ class RecordReader:
 
 def _describe_width(n_fields: int, width: int, first: int, last: int) -> str:
     where = "has" if first == last else f"begins a row, up to line {last}, that has"
-    return f"{where} {n_fields} fields, but the header has {width} (an unclosed quote or an unquoted delimiter?)"
+    fields = count_noun(n_fields, "field")
+    return f"{where} {fields}, but the header has {width} (an unclosed quote or an unquoted delimiter?)"
 
 
 def find_stray_quote(lines: Sequence[str], width: int, delimiter: str, *, right: bool) -> int | None:

@@ -145,11 +145,7 @@ def audit(
                 f"stopped; {unfinished.folder} keeps {count_noun(unfinished.number, 'fold')} of the search for label "
                 "errors; run the same command to continue"
             ) from None
-    if as_json:
-        echo(visible_json(result.to_dict()))
-    else:
-        show_audit(result.audit)
-    make_output_folders([page, findings])
+    make_output_folders([page, findings])  # files first: the reader of stdout, such as head, may close it early
     if page is not None:
         about = identify({"data": source.paths, "test data": [test], "new data": [new_data]})
         write_text(page, audit_page(result.audit, identity=about, command=clean_command(source)))
@@ -158,6 +154,10 @@ def audit(
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if unfinished is not None:
         unfinished.remove()
+    if as_json:
+        echo(visible_json(result.to_dict()))
+    else:
+        show_audit(result.audit)
     check_findings(result.audit, fail_on or ())
 
 
