@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unnaive.base.errors import BadData
@@ -51,11 +52,16 @@ def names_labels(source: DataFile) -> bool:
 
 
 def _has_texts_only(source: DataFile, fitted: FittedModel) -> bool:
-    """Whether a file that cannot be read as a table has plain texts; not if its first line names the labels."""
+    """Whether a file that cannot be read as a table has plain texts; not if its first line names the labels.
+
+    A folder has plain texts if it has no subfolders, which would be its classes.
+    """
     from unnaive.io.formats import split_row
     from unnaive.workflows.trained_columns import trained_columns
 
     inspection = next(source.inspections(labelled=False))
+    if inspection.format == "folder" and any(path.is_dir() for path in Path(source.path).iterdir()):
+        return False
     first = next(iter(source.sample_texts()), "")
     trained = trained_columns(fitted)
     names_label = trained is not None and trained.label is not None and trained.label in split_row(first)
