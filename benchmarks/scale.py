@@ -157,9 +157,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --set checkp
 - **Memory.** Without a limit, memory grows with the number of terms and of (class, term) pairs, not of documents: one
   copy of 20 Newsgroups takes 139 MB, forty copies take 141 MB (`benchmarks/out_of_core.py`). With `--memory` (at least
   256M), sums that exceed the limit are written as sorted runs and merged exactly at the end; with 500M and terms of up
-  to three words the whole program took 315 MB. Terms are left out only if the model itself does not fit: all terms that
-  occur in fewer than d documents, with the smallest d for which it fits. This depends only on the sums, not on the
-  order of documents, and the summary prints d and the number of terms. It holds for every model: a model that learns
+  to three words the whole program took 315 MB. Terms are left out only if the model itself does not fit: the rarest
+  terms, as few as needed. This depends only on the sums, not on the order of documents. The summary prints how many
+  terms were left out, and the document frequency below which they were. Every model does this; a model that learns
   from documents reads them a second time, with the remaining terms. See [Growing vocabularies](#growing-vocabularies).
 - **Hashes of documents.** `evaluate` and `filter` recognise training texts by a hash of 8 bytes for each document. The
   model keeps these hashes if they take at most 1/64 of the memory (524,288 documents with 256M); otherwise, and with
@@ -168,10 +168,10 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --set checkp
   command continues from there, also after kill -9. Earlier rows are read again, but not counted.
 - **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first pass counts; the vocabulary, idf
   and naive Bayes ratios follow from the counts. The second assigns documents to shards of about 8,192 documents, by a
-  hash of their terms, and trains a support vector machine on each shard. In the third, each shard starts from the mean
-  of the others and corrects it on its own documents; the model is the mean of the results. Files are read twice, and
-  shards are on disk. With `--memory`, or from 256 MB of input on, memory holds only the weights and one shard. In
-  memory, from files in any order and [on Spark](spark.md) the weights are the same, bit for bit. Use it for more than
+  hash of their terms, and trains a support vector machine on each shard. The third refines each shard from the average
+  of the others; the final weights are the average again. Files are read twice, and shards are on disk. With `--memory`, or
+  from 256 MB of input on, memory holds only the weights and one shard. In memory, from files in any order and [on
+  Spark](spark.md) the weights are the same, bit for bit. Use it for more than
   8,192 documents: with fewer it is the same as `nbsvm`. Smaller shards (`--set shard_size=…`) lower the accuracy, for
   651 tickets in two shards by 1.8 points.
 - **Probabilities as labels** (`--soft-labels`) work with any model that supports weights. They use the matrix on disk
