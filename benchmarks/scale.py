@@ -170,8 +170,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --set checkp
   and naive Bayes ratios follow from the counts. The second assigns documents to shards of about 8,192 documents, by a
   hash of their terms, and trains a support vector machine on each shard. The third refines each shard from the average
   of the others; the final weights are the average again. Files are read twice, and shards are on disk. With
-  `--memory`, or from 256 MB of input on, memory holds only the weights and one shard. In memory, from files in any order and [on
-  Spark](spark.md) the weights are the same, bit for bit. Use it for more than
+  `--memory`, or from 256 MB of input on, memory holds only the weights and one shard. In memory, from files in any
+  order and [on Spark](spark.md) the weights are the same, bit for bit. Use it for more than
   8,192 documents: with fewer it is the same as `nbsvm`. Smaller shards (`--set shard_size=…`) lower the accuracy, for
   651 tickets in two shards by 1.8 points.
 - **Probabilities as labels** (`--soft-labels`) work with any model that supports weights. They use the matrix on disk
