@@ -1,6 +1,7 @@
 """Files as people have them: what the first commands say where they would have guessed without a word."""
 
 import csv
+import io
 import subprocess
 import sys
 
@@ -128,3 +129,15 @@ def test_clean_asks_for_the_table_of_findings_if_a_folder_is_named(run, table, t
         2, "", "unnaive: audit-data is a folder; name the table of findings that unnaive audit wrote, such as "
         "audit-data/findings.csv\n",
     )  # fmt: skip
+
+
+def test_label_says_where_labels_could_begin(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    rows = [(f"text number {n} of them", "ab"[n % 2]) for n in range(30)]
+    data = write_csv(tmp_path / "data.csv", [("text", "queue"), *rows])
+    sentence = "note: data.csv seems to have labels in queue; to begin with them: --label queue, and another -o FILE\n"
+    assert sentence in run("label", data, "-o", "a.db", "--terminal")[2]
+    for more in (["--class", "x"], ["--label", "queue"]):
+        assert "seems to have labels" not in run("label", data, "-o", f"{more[1]}.db", "--terminal", *more)[2]
+    texts = write_csv(tmp_path / "texts.csv", [("text",), *(row[:1] for row in rows)])
+    assert "seems to have labels" not in run("label", texts, "-o", "b.db", "--terminal")[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,9 @@ import typer
 
 from unnaive.apps.common.option_markers import BY_SET, excludes
 from unnaive.apps.common.path_options import EXTENDED, READ
-from unnaive.apps.common.screen import echo, say_summary, show_event
+from unnaive.apps.common.screen import echo, note, say_summary, show_event
 from unnaive.apps.common.shared_options import AsJson, Seed, reading
-from unnaive.base.errors import BadData, Interrupted, UnnaiveError, count_noun
+from unnaive.base.errors import BadData, Interrupted, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.extras import missing_extra
 from unnaive.base.visible_text import visible_json
 
@@ -233,12 +234,29 @@ def open_record(
     if source is None:
         raise BadData(f"no file of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
     texts, names, given_labels = read_unlabelled_texts(source)
+    if not classes and not given_labels:
+        note_labels(source)
     classes = list(dict.fromkeys([*classes, *sorted({name for labels in given_labels.values() for name in labels})]))
     multilabel = multilabel or bool(source.multilabel) or any(len(name) > 1 for name in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel, fields=fields)
     if given_labels:
         _add_given(record, given_labels, source.name)
     return record
+
+
+def note_labels(source: DataFile) -> None:
+    """Say that a table seems to have labels, which are read only from a column that is named."""
+    if source.label is not None or source.label_columns or not all(Path(path).is_file() for path in source.paths):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        try:
+            _, columns = next(replace(source, options=source.options.as_look()).tables(labelled=True))
+        except UnnaiveError:
+            return
+    if columns.label in columns.names:
+        note(f"{source.name} seems to have labels in {columns.label}; to begin with them: --label {columns.label}, "
+             "and another -o FILE")  # fmt: skip
 
 
 def _append(record: LabelRecord, source: DataFile, who: str, *, append: bool) -> None:
