@@ -175,7 +175,7 @@ def command_line(words, parameters, values):
     given = dict(values)
     line += ["--register"] if words == ["train"] and "key" in given else []  # the key is that of the register
     for name, one in parameters.items():
-        if one.required or ("vector" in given and one.param_type_name == "argument"):  # vectors are for the rows of DATA
+        if one.required or ("vector" in given and one.param_type_name == "argument"):  # vectors need DATA
             given.setdefault(name, FILLED.get(name, f"no-{name}"))
     for name, value in sorted(given.items(), key=lambda item: parameters[item[0]].param_type_name != "option"):
         one = parameters[name]
