@@ -94,7 +94,7 @@ def test_evaluate_tells_what_to_reject_below(run, model):
     assert sum(one["predictions"] for one in found["calibration"]["after calibration"]["bins"]) == 275
     assert [one["by_class"] for one in found["sets"]] == [False, True]
     code, out, _ = run("evaluate", model, "test.csv", "--target-accuracy", "0.9")
-    below = out.rsplit("--min-probability ", 1)[1].strip()
+    below = out.rsplit("--min-probability ", 1)[1].splitlines()[0]
     code, out, _ = run("predict", model, "test.csv", "--min-probability", below)
     rows = list(csv.DictReader(out.splitlines()))
     kept = [row for row in rows if row["predicted_label"] != "undecided"]

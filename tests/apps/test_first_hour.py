@@ -343,10 +343,11 @@ class TestMultilabel:
         rows = [json.loads(line) for line in lines]
         assert any(len(row["labels"]) > 1 for row in rows)
         for row in rows:
-            values = [one["score"] for one in row["classes"]]
+            value = "probability" if "probability" in row else "score"
+            values = [one[value] for one in row["classes"]]
             assert [one["label"] for one in row["classes"]] == row["labels"]
             assert values == sorted(values, reverse=True)
-            assert (row["label"], row["score"]) == (next(iter(row["labels"]), None), next(iter(values), None))
+            assert (row["label"], row[value]) == (next(iter(row["labels"]), None), next(iter(values), None))
 
     def test_inspect_shows_thresholds(self, run, tags):
         run("train", *tags, "--quiet")
