@@ -170,6 +170,7 @@ def test_an_answer_that_did_not_arrive_is_said_and_can_be_given_again(page: Any,
     page.route("**/label/answer", lambda route: route.abort())
     page.keyboard.type("111")
     wait(page, "document.getElementById('status').textContent.includes('does not answer')")
+    settle(page)
     assert kinds(served[1]) == []
     page.unroute("**/label/answer")
     next_text(page, lambda: page.keyboard.press("1"))
@@ -177,6 +178,7 @@ def test_an_answer_that_did_not_arrive_is_said_and_can_be_given_again(page: Any,
     page.route("**/label/answer", lambda route: (route.fetch(), route.abort()))  # recorded, but the page is not told
     page.keyboard.press("2")
     wait(page, "document.getElementById('status').textContent.includes('does not answer')")
+    settle(page)
     page.unroute("**/label/answer")
     page.keyboard.press("2")
     wait(page, "document.getElementById('status').textContent.includes('after it was shown here')")
