@@ -20,7 +20,7 @@ def suggest_columns(given: str, names: Sequence[str], texts: Sequence[str], flag
     >>> suggest_columns("subject,body", ["Subject", "Body"], ["subject,body"], ())
     'for several columns, repeat the option: --text Subject --text Body; '
     """
-    several = split_list(given, names)
+    several = split_columns(given, names)
     if several and given in texts:
         return f"for several columns, repeat the option: {repeat_option('--text ', several)}; "
     if several and set(several) <= set(flags):
@@ -53,10 +53,10 @@ def last_key(name: str) -> str:
     return name.rpartition(".")[2].strip().casefold()
 
 
-def split_list(given: str, names: Sequence[str]) -> list[str]:
+def split_columns(given: str, names: Sequence[str]) -> list[str]:
     """The columns of a list with commas, which are allowed in names, too; empty if it is not a list of columns.
 
-    >>> split_list("Subject, short,body", ["Subject, short", "Body", "Queue"])
+    >>> split_columns("Subject, short,body", ["Subject, short", "Body", "Queue"])
     ['Subject, short', 'Body']
     """
     folded = fold_names(names)
