@@ -72,6 +72,13 @@ def test_there_and_back_is_the_same_up_to_one_constant(maxent):
     np.testing.assert_allclose(constant, constant[0, 0], atol=1e-12 * scale)
 
 
+def test_a_class_with_an_arc_from_each_term_may_have_large_negative_weights():
+    """log (e^−2000 + e^−2001) = −2000 + log (1 + e^−1)."""
+    arcs = csr_array(np.array([[-2000.0, -2001.0]]))
+    bayes = to_naive_bayes(Linear(arcs, np.zeros(1), weighting=UNIT))
+    np.testing.assert_allclose(bayes.weights()[0], [-np.log(1 + np.exp(-1)), -1 - np.log(1 + np.exp(-1))], atol=1e-9)
+
+
 def test_by_hand():
     """exp λ = 1, 3 | 2, 2: joint 1/8, 3/8 | 2/8, 2/8."""
     bayes = to_naive_bayes(Linear(np.log([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2), weighting=UNIT))

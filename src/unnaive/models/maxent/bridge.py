@@ -84,6 +84,8 @@ def _row_log_sum(model: Linear, c: int) -> float:
         row = model.sparse_weights[[c]].toarray()[0] if issparse(model.sparse_weights) else model.sparse_weights[c]
         return float(logsumexp(row + _or_zeros(model.term_offset, model.n_terms)))
     seen = model.sparse_weights.data[model.sparse_weights.indptr[c] : model.sparse_weights.indptr[c + 1]]
+    if len(seen) == model.n_terms:
+        return float(logsumexp(seen))
     # cells without an arc contribute exp(0) each
     top = max(float(seen.max(initial=0.0)), 0.0)
     return float(log(exp(seen - top).sum() + (model.n_terms - len(seen)) * exp(-top)) + top)
