@@ -71,7 +71,7 @@ class PredictingMethods(FieldMethods, ModelParameters):
     def decision_function(self, texts: Any) -> Floats:
         """Scores (n_texts, n_classes).
 
-        For two exclusive classes the lead of the second (n_texts,), as in scikit-learn.
+        For two exclusive classes the log-odds of the second (n_texts,); of margins, their difference.
         """
         return self._fitted().decision_function(self._documents(texts))
 

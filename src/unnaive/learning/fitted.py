@@ -34,7 +34,7 @@ from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.learning.novelty import UNDECIDED
 from unnaive.learning.score_methods import ScoreMethods
 from unnaive.learning.top_labels import TopLabels, find_top_labels
-from unnaive.linear.links import joint_log_probabilities
+from unnaive.linear.links import LINKS, joint_log_probabilities
 from unnaive.linear.score_documents import CountRows, DocumentReader, TextDocuments
 from unnaive.linear.scorer import Scorer
 from unnaive.text.tokens import TokenRule
@@ -236,11 +236,14 @@ class FittedModel(ScoreMethods):
     def decision_function(self, documents: Any) -> Floats:
         """Scores (n_docs, n_classes).
 
-        For two exclusive classes the lead of the second (n_docs,), as in scikit-learn.
+        For two exclusive classes the log-odds of the second (n_docs,); of margins, their difference.
         """
         scores = self.scores(documents)
         if self.multilabel or len(self.classes) != 2:
             return scores
+        link = LINKS[self.scorer.link]
+        if link.exclusive and link.log_odds is not None:  # so that the lead ranks as the probabilities do
+            scores = link.log_odds(scores)
         return np.asarray(scores[:, 1] - scores[:, 0])
 
     def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:

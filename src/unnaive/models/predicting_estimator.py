@@ -83,7 +83,7 @@ class PredictingEstimator(Protocol):
     def decision_function(self, X: Any) -> Floats:
         """Scores (n_docs, n_classes).
 
-        For two exclusive classes, the score of the second minus that of the first (n_docs,).
+        For two exclusive classes, the log-odds of the second against the first (n_docs,); of margins, their difference.
         """
         fitted = self._fitted()
         return fitted.decision_function(self._check_for_scores(X, fitted))
