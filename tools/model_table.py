@@ -30,6 +30,7 @@ import numpy as np
 from unnaive.apps.common.screen import format_size
 from unnaive.data.corpus import Corpus
 from unnaive.data.targets import label_matrix
+from unnaive.evaluation.experiment_documents import Material
 from unnaive.evaluation.grids import format_seconds
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.results import RecordFile, versions
@@ -37,6 +38,7 @@ from unnaive.evaluation.splits import fixed_split, stratified_split
 from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model
 from unnaive.papers.collections import load
+from unnaive.text.tokens import TokenRule
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "docs" / "models.json", ROOT / "docs" / "models.md"
@@ -146,14 +148,21 @@ def load_collection(name: str) -> Corpus:
     return load_tickets() if word == "tickets" else load(word, view=view or None)
 
 
+def _language(collection: str) -> str:
+    options = COLLECTIONS[collection][1]
+    return options[options.index("--language") + 1] if "--language" in options else "en"
+
+
 def measure_peer(collection: str, name: str) -> dict[str, float]:
     """Fit a peer on the training side of the same splits, from raw text."""
     corpus = load_collection(collection)
     Y = label_matrix(corpus.labels, corpus.classes)
     texts, labels = np.array(corpus.texts, dtype=object), np.array([one[0] for one in corpus.labels])
-    splits = [fixed_split(np.asarray(corpus.split))] if corpus.split is not None else [
-        stratified_split(Y, 0.7, seed=0, split=number) for number in range(3)
-    ]  # fmt: skip
+    if corpus.split is not None:
+        splits = [fixed_split(np.asarray(corpus.split))]
+    else:  # as in compare, documents that copy or quote each other are on one side
+        group = Material.of(corpus, TokenRule(language=_language(collection))).groups
+        splits = [stratified_split(Y, 0.7, seed=0, split=number, group=group) for number in range(3)]
     found = []
     for number, (train, test) in enumerate(splits):
         fit = fit_fasttext if name == FASTTEXT else fit_pipeline

@@ -38,7 +38,7 @@ def tickets(tmp_path_factory):
 @pytest.mark.slow
 def test_the_commands_of_the_readme_work_on_csv(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.split("```console\n", 1)[1].split("```", 1)[0]
+    block = text.split("```console\n", 1)[1].split("```", 1)[0].replace("\\\n", "")
     commands = [line[2:] for line in block.splitlines() if line.startswith("$ unnaive ")]
     assert len(commands) >= 3
     commands += [
