@@ -66,7 +66,7 @@ assert "patience" in run("train", "--help").partition("Names of --set")[2]
 open("t.csv", "w").write("text,label\\ngood ball,sport\\nfair vote,politics\\n")
 run("train", "t.csv", "--label", "label", "-m", "multinomial", "--set", "patience=7", "-o", "t.model")
 assert TextClassifier.load("t.model").patience == 7
-assert describe_model(TextClassifier.load("t.model").fitted_) == "multinomial naive Bayes, patience=7"
+assert describe_model(TextClassifier.load("t.model").fitted_) == "multinomial naive Bayes, patience 7"
 assert json.loads(run("inspect", "t.model", "--json"))["training"] == {"patience": 7}
 assert "patience 7" in run("inspect", "t.model")
 """
