@@ -166,7 +166,7 @@ def _cell(content: str, name: str) -> str:
 
 def _name(head: str) -> str:
     """The attribute with the name of a column."""
-    return f' data-name="{re.sub("<[^>]*>", "", head)}"'
+    return f' data-name="{re.sub("<[^<>]*>", "", head)}"'
 
 
 def scrolling(content: str, label: str) -> str:
