@@ -16,6 +16,8 @@ from unnaive.learning.decisions import DECISIONS, Argmax
 from unnaive.linear.links import LINKS, Link
 from unnaive.text.token_rule import OPTIONS, TokenRule
 
+pytestmark = pytest.mark.slow  # `make quick` leaves these to `make test`
+
 
 def test_every_target_and_the_page_can_be_declared():
     assert {name for name, target in TARGETS.items() if not target.carries} | {"page"} == set(EXPORTS)

@@ -17,7 +17,7 @@ from unnaive.interop.export.export_folder import check_export, export_model
 from unnaive.text.tokens import spans
 
 NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node.js on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NODE is None, reason="there is no Node.js on this machine")]
 
 ASK = """
 import { createInterface } from "node:readline";

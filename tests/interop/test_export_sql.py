@@ -15,6 +15,8 @@ from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.learning.calibration import Temperature
 
+pytestmark = pytest.mark.slow  # `make quick` leaves these to `make test`
+
 CASES = [
     ("multinomial", "words"), ("bernoulli", "pairs"), ("or-gate", "long"), ("multinomial-temperature", "words"),
     ("rocchio", "pairs"), ("nbsvm-macro-f1", "words"), ("hos", "long"), ("sets-auto-fast", "words"), ("svm", "pairs"),

@@ -16,6 +16,8 @@ from unnaive.io.datafiles import DataFile
 from unnaive.io.tables.mail_tables import decode_message
 from unnaive.text.messages import are_messages, is_message, read_message
 
+pytestmark = pytest.mark.slow  # `make quick` leaves these to `make test`
+
 SUBJECTS = {
     "billing": ["Invoice twice", "Refund please", "Wrong invoice", "Card charged"],
     "access": ["Password lost", "Login fails", "Account locked", "Reset password"],

@@ -24,6 +24,8 @@ from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 from unnaive.scaleout.filter.line_shards import WHITE_STARTS
 from unnaive.scaleout.filter.warc_shards import WarcRecord
 
+pytestmark = pytest.mark.slow  # `make quick` leaves these to `make test`
+
 
 @pytest.fixture(scope="module")
 def fitted():
