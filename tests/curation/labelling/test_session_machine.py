@@ -158,7 +158,7 @@ class SeveralPeople(RuleBasedStateMachine):
         ):
             assert following is not None
             assert following.text == known.text
-            assert following is known or not (known.probabilities or known.blind)  # else with its first prediction
+            assert following == known or not (known.probabilities or known.blind)  # else with its first prediction
         if following is None:
             assert session.why_done(who)
         else:
