@@ -49,7 +49,7 @@ def shown_cells(documents: Sequence[ShownDocument]) -> set[str]:
 def _choose_single(evaluation: Evaluation) -> list[ShownDocument]:
     true, given = single_labels(evaluation.Y), single_labels(evaluation.predictions)
     if true is None or given is None:
-        raise RuntimeError("these documents have several labels")
+        raise RuntimeError("these documents are multilabel")
     wrong = true != given
     p = _probability_of(evaluation, given)
     order = np.where(wrong, -p, p)
